@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
 from difflib import get_close_matches
-from functools import wraps
+from functools import partial, update_wrapper
 from numbers import Integral
-from typing import Any, ParamSpec, TypeVar
+from types import FunctionType, ModuleType
+from typing import Any, ParamSpec, TypeVar, cast
 
 from csp.errors import InputError
 
-__all__ = ["check_choice", "check_known", "expect", "named_errors", "named_init", "whole_number"]
+__all__ = [
+    "check_choice",
+    "check_known",
+    "expect",
+    "named",
+    "named_all",
+    "named_errors",
+    "named_init",
+    "whole_number",
+]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
+
+_NAMED = "_names_its_arguments"
 
 _TABLES = (
     "Table.from_microdata (one record per row), Table.from_frame (one cell per row) or "
@@ -32,31 +45,83 @@ def named_errors(function: Callable[P, R]) -> Callable[P, R]:
 
     The nearest right keyword is offered.
     """
-    known = [name for name in inspect.signature(function).parameters if name not in ("self", "cls")]
-    called = function.__qualname__.removesuffix(".__init__")
+    if hasattr(function, _NAMED):
+        return function
+    fault_of = partial(_fault, function)
 
-    @wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-        unknown = [name for name in kwargs if name not in known]
-        if unknown:
-            near = get_close_matches(unknown[0], known, 1, 0.5)
-            hint = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(known)}"
-            msg = f"{called} has no argument {unknown[0]!r}; {hint}"
-            raise InputError(msg)
         try:
-            inspect.signature(function).bind(*args, **kwargs)
-        except TypeError as error:
-            msg = f"{called}: {error}; it takes {', '.join(known)}"
-            raise InputError(msg) from None
-        return function(*args, **kwargs)
+            return function(*args, **kwargs)
+        except TypeError:
+            fault = fault_of(args, kwargs)
+            if fault is None:  # the arguments are right: it is an error inside
+                raise
+        raise fault from None
 
-    return checked
+    # At home in the module of the function: what looks for its examples there finds it.
+    home = FunctionType(
+        checked.__code__, getattr(function, "__globals__", globals()),
+        closure=checked.__closure__,
+    )  # fmt: skip
+    setattr(home, _NAMED, True)
+    return update_wrapper(cast("Callable[P, R]", home), function)
+
+
+def _fault(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> InputError | None:
+    """Say what is wrong with the arguments of a call, if anything is."""
+    signature = inspect.signature(function)
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        known = [name for name in signature.parameters if name not in ("self", "cls")]
+        called = function.__qualname__.removesuffix(".__init__")
+        unknown = [name for name in kwargs if name not in known]
+        takes = f"it takes {', '.join(known)}" if known else "it takes none"
+        if not unknown:
+            return InputError(f"{called}: {error}; {takes}")
+        near = get_close_matches(unknown[0], known, 1, 0.5)
+        hint = f"did you mean {near[0]!r}?" if near else takes
+        return InputError(f"{called} has no argument {unknown[0]!r}; {hint}")
+    return None
 
 
 def named_init(cls: type[T]) -> type[T]:
-    """Do the same for the constructor of a class."""
-    cls.__init__ = named_errors(cls.__init__)  # type: ignore[method-assign]
+    """Do the same for the constructor of a class, and for its other ways to be made."""
+    for name, member in list(vars(cls).items()):
+        if name == "__init__":
+            setattr(cls, name, named_errors(member))
+        elif isinstance(member, (classmethod, staticmethod)) and not name.startswith("_"):
+            kind = type(member)
+            setattr(cls, name, kind(named_errors(member.__func__)))
     return cls
+
+
+def named(module: ModuleType, name: str) -> Any:
+    """Do the same for what a module offers by a name, function or class, and return it.
+
+    Errors, and what is neither or comes from elsewhere, are as they are.
+    """
+    value = getattr(module, name)
+    home = sys.modules.get(getattr(value, "__module__", None) or "")
+    if home is None or home.__name__.partition(".")[0] != module.__name__.partition(".")[0]:
+        return value
+    if isinstance(value, FunctionType):
+        value = named_errors(value)
+        # Pickles name a function by where it is.
+        setattr(home, value.__name__, value)
+        setattr(module, name, value)
+    elif isinstance(value, type) and not issubclass(value, BaseException):
+        named_init(value)
+    return value
+
+
+def named_all(package: str) -> None:
+    """Do the same for all that a module offers, at its end."""
+    module = sys.modules[package]
+    for name in module.__all__:
+        named(module, name)
 
 
 def expect(value: Any, kind: type, name: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from csp.calls import expect, named_errors
+from csp.calls import expect, named_all
 from csp.clock import Clock
 from csp.problem.problem import Problem
 from csp.solve import in_label_order
@@ -20,7 +20,6 @@ from csp.solve.result import ProgressCallback, Suppression
 __all__ = ["intervals", "solvers", "suppress"]
 
 
-@named_errors
 def suppress(
     problem: Problem,
     *,
@@ -81,3 +80,6 @@ def suppress(
         solver = None if solver_named(solver) == "HiGHS" else solver
     solve = partial(solve_by_ilp, integer=integer, solver=solver, progress=progress)
     return in_label_order(problem, solve, Clock.of(time_limit), integer=integer, method="ilp")
+
+
+named_all(__name__)

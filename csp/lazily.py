@@ -9,6 +9,8 @@ from importlib import import_module
 from pkgutil import get_data
 from typing import Any
 
+from csp.calls import named
+
 __all__ = ["lazily"]
 
 
@@ -19,6 +21,8 @@ def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
     checkers and editors read it too: a line ``from package.module import name as name`` for each.
     A module of the package that is offered itself stands there as ``from package import module``.
     No other module of the package may share its name with one of them: importing it would hide it.
+
+    What is offered names wrong arguments (`csp.calls.named`).
 
     Parameters
     ----------
@@ -45,7 +49,7 @@ def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
             raise AttributeError(msg)
         if home[name] == package:
             return import_module(f"{package}.{name}")
-        value = getattr(import_module(home[name]), name)
+        value = named(import_module(home[name]), name)
         setattr(sys.modules[package], name, value)
         return value
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.calls import named_all
 from csp.errors import InputError
 from csp.problem.problem import Problem
 from csp.tables.table import Table
@@ -162,3 +163,6 @@ def _mask(table: Table, labels: list[list[str]]) -> NDArray[np.bool_]:
     mask = np.zeros(table.n_cells, dtype=bool)
     mask[[table.position(label) for label in labels]] = True
     return mask
+
+
+named_all(__name__)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from numbers import Integral
 from typing import Any
@@ -14,7 +14,10 @@ from numpy.typing import NDArray
 from csp.calls import check_known, whole_number
 from csp.errors import InputError, argument
 from csp.exact import UNBOUNDED, Number, exact
+from csp.tables.codes import numbered_owners
 from csp.tables.columns import column_names, named_columns, read_columns
+from csp.tables.hierarchies.coding import missing_owner
+from csp.tables.microdata.repeats import repeats_note
 from csp.tables.units import MOST_DECIMALS, NotUnits, to_units
 
 Ints = NDArray[np.int64]
@@ -24,7 +27,19 @@ Bools = NDArray[np.bool_]
 _LARGEST = 2.0**500
 _PLAIN = frozenset("0123456789+-.eEinfaINFA \t")
 
-__all__ = ["Bools", "Floats", "Frozen", "Ints", "Records", "check_k", "read_records"]
+__all__ = [
+    "Bools",
+    "Floats",
+    "Frozen",
+    "Ints",
+    "Records",
+    "check_apart",
+    "check_k",
+    "count_different",
+    "notes_on",
+    "read_contributor",
+    "read_records",
+]
 
 
 class Frozen:
@@ -56,6 +71,8 @@ class Records:
         How a text file was read; see `csp.tables.columns.Columns`.
     index : pandas.Index or None
         Of the caller's frame, for frames that go back to the caller.
+    contributor : (n,) int64 or None
+        Who each record belongs to, by numbers from 0; None if every record is its own contributor.
     """
 
     names: tuple[str, ...]
@@ -64,6 +81,7 @@ class Records:
     library: str = ""
     note: str = ""
     index: Any = None
+    contributor: NDArray[np.int64] | None = None
 
     def __repr__(self) -> str:
         return f"Records({self.n} records, attributes {', '.join(self.names)})"
@@ -72,6 +90,11 @@ class Records:
     def n(self) -> int:
         """Number of records."""
         return len(self.columns[0])
+
+    @property
+    def contributors(self) -> int:
+        """Number of different contributors."""
+        return self.n if self.contributor is None else len(np.unique(self.contributor))
 
     @cached_property
     def values(self) -> NDArray[np.float64]:
@@ -130,13 +153,14 @@ class Records:
         check_known("attributes", chosen, self.names)
         places = [self.names.index(name) for name in chosen]
         columns = tuple(self.columns[j] for j in places)
-        return Records(chosen, columns, self.decimals, self.library, index=self.index)
+        return replace(self, names=chosen, columns=columns, note="")
 
     def at(self, rows: Ints) -> Records:
         """Return some of the records, with the decimal places of all."""
         columns = tuple(column[rows] for column in self.columns)
         index = None if self.index is None else self.index[rows]
-        return Records(self.names, columns, self.scale, self.library, index=index)
+        owners = None if self.contributor is None else self.contributor[rows]
+        return Records(self.names, columns, self.scale, self.library, "", index, owners)
 
     def bounds(self, given: Mapping[str, tuple[Number | None, Number | None]]) -> tuple[Ints, Ints]:
         """Publicly known least and largest value of each attribute in units, shape (d,) each.
@@ -173,7 +197,11 @@ class Records:
 
 
 def read_records(
-    data: Any, attributes: Sequence[str] | None = None, *, decimals: int | None = None
+    data: Any,
+    attributes: Sequence[str] | None = None,
+    *,
+    decimals: int | None = None,
+    contributor: str | Sequence[Any] | None = None,
 ) -> Records:
     """Read numerical attributes of some data.
 
@@ -186,26 +214,43 @@ def read_records(
         Attributes wanted, in this order; all by default.
     decimals : int, optional
         Decimal places of the data, where they are not to be found from it.
+    contributor : str or sequence, optional
+        Who each record belongs to, where one person or firm may have several: a column of the data,
+        which is an identifier and so not an attribute, or n identifiers. Without it every record is
+        a contributor of its own, unless `Records` say otherwise.
 
     Raises
     ------
     InputError
-        If there are no records or attributes, a name occurs twice or is unknown, or an attribute
-        holds something that is not a finite number (row and column named).
+        If there are no records or attributes, a name occurs twice or is unknown, an attribute holds
+        something that is not a finite number (row and column named), or a record has no
+        contributor.
     """
     if isinstance(data, Records):
-        return data if attributes is None else data.only(attributes)
+        if isinstance(contributor, str) and attributes is None:
+            attributes = [name for name in data.names if name != contributor]
+        check_apart(contributor, attributes)
+        some = data if attributes is None else data.only(attributes)
+        owners = read_contributor(data, contributor, data.n)
+        return some if owners is None else replace(some, contributor=owners)
     if decimals is not None and not 0 <= decimals <= MOST_DECIMALS:
         msg = f"{argument('decimals')} must be from 0 to {MOST_DECIMALS}, not {decimals}"
         raise InputError(msg)
     data = named_columns(data)
-    names = _checked_names(column_names(data) if attributes is None else attributes)
+    check_apart(contributor, attributes)
+    own = contributor if isinstance(contributor, str) else None
+    wanted = attributes
+    if wanted is None:
+        wanted = [name for name in column_names(data) if name != own]
+    names = _checked_names(wanted)
     found = read_columns(data, names, names)
     index = getattr(data, "index", None) if found.library == "pandas" else None
     records = Records(names, found.arrays, decimals, found.library, found.note, index)
     if records.n == 0:
         msg = "the data has no records; give at least one"
         raise InputError(msg)
+    owners = read_contributor(data, contributor, records.n)
+    records = records if owners is None else replace(records, contributor=owners)
     try:
         _ = records.values
     except InputError as error:
@@ -218,16 +263,84 @@ def read_records(
     return records
 
 
-def check_k(k: int, n: int, least: int = 1) -> int:
+def read_contributor(
+    data: Any, contributor: str | Sequence[Any] | None, n: int
+) -> NDArray[np.int64] | None:
+    """Give the contributors of n records numbers from 0, in the sorted order of their names.
+
+    Parameters
+    ----------
+    data : data, or Records
+    contributor : str or sequence, optional
+        A column of the data, or n identifiers.
+
+    Raises
+    ------
+    InputError
+        If there is no such column, there are not n identifiers, or one is missing (row named).
+    """
+    if contributor is None:
+        return data.contributor if isinstance(data, Records) else None
+    if isinstance(contributor, str):
+        name = contributor
+        if isinstance(data, Records):
+            data = dict(zip(data.names, data.columns, strict=True))
+        column = read_columns(named_columns(data), [name], ()).arrays[0]
+    else:
+        name = "contributor"
+        column = read_columns({name: contributor}, [name]).arrays[0]
+        if len(column) != n:
+            msg = (
+                f"contributor= has {len(column)} identifiers for {n} records; give the name of a "
+                "column, or one identifier for each record"
+            )
+            raise InputError(msg)
+    _, number, gap = numbered_owners(column)
+    if gap >= 0:
+        raise missing_owner(gap + 1, name)
+    number = np.asarray(number, np.int64)
+    number.flags.writeable = False
+    return number
+
+
+def notes_on(data: Any, apart: Collection[str], n: int, contributor: Any) -> tuple[str, ...]:
+    """Say which column may name contributors, if nothing does; see `repeats_note`."""
+    if contributor is not None or isinstance(data, (Records, np.ndarray)):
+        return ()
+    note = repeats_note(named_columns(data), apart, n)
+    return (note,) if note else ()
+
+
+def check_apart(contributor: str | Sequence[Any] | None, attributes: Sequence[str] | None) -> None:
+    """Refuse a contributor that is to be masked too."""
+    if isinstance(contributor, str) and contributor in (attributes or ()):
+        msg = (
+            f"{argument('contributor', contributor)} names an attribute too; an identifier is not "
+            f"masked: leave it out of {argument('attributes')}"
+        )
+        raise InputError(msg)
+
+
+def count_different(labels: Ints, codes: Ints) -> Ints:
+    """Count the different codes in each of the groups 0, 1, ..., shape (c,)."""
+    pairs = np.unique(np.column_stack([labels, codes]), axis=0)
+    return np.bincount(pairs[:, 0], minlength=int(labels.max()) + 1).astype(np.int64)
+
+
+def check_k(k: int, n: int, least: int = 1, contributors: int | None = None) -> int:
     """Return k, the least size of a group among n records, as an int.
 
-    It is at least 2 where groups are to hide their members.
+    It is at least 2 where groups are to hide their members. Where several records may belong to one
+    contributor, it is the least number of contributors among those there are.
     """
     alone = isinstance(k, Integral) and k == 1
     why = "; a group of 1 publishes its record as it is" if alone else ""
     found = whole_number("k", k, least, why)
     if found > n:
         msg = f"k = {k} is more than the {n} records; give at most {n}"
+        raise InputError(msg)
+    if contributors is not None and found > contributors:
+        msg = f"k = {k} is more than the {contributors} contributors; give at most {contributors}"
         raise InputError(msg)
     return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +12,15 @@ from csp.calls import check_known, whole_number
 from csp.errors import InputError, Unprotectable, argument
 from csp.tables.codes import numbered_codes
 from csp.tables.columns import column_names, named_columns, read_columns
-from microagg.records import Ints, Records
+from microagg.records import Ints, Records, check_apart
 
-__all__ = ["Variety", "fewest_values", "other_attributes", "read_varieties"]
+__all__ = [
+    "Variety",
+    "fewest_values",
+    "other_attributes",
+    "read_varieties",
+    "with_contributors",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -30,9 +36,31 @@ class Variety:
     codes: Ints
 
 
-def other_attributes(data: Any, diverse: Mapping[str, int]) -> tuple[str, ...]:
+def other_attributes(data: Any, diverse: Collection[str]) -> tuple[str, ...]:
     """Attributes of the data but those whose values must differ."""
     return tuple(name for name in column_names(_columns(data)) if name not in diverse)
+
+
+def with_contributors(
+    diverse: Mapping[str, int] | None,
+    contributor: str | None,
+    k: int,
+    attributes: Sequence[str] | None,
+) -> Mapping[str, int] | None:
+    """Ask for k different contributors, too."""
+    if contributor is None:
+        return diverse
+    if not isinstance(contributor, str):
+        msg = f"{argument('contributor')} must name a column here, not be {contributor!r}"
+        raise InputError(msg)
+    check_apart(contributor, attributes)
+    if contributor in (diverse or {}):
+        msg = (
+            f"{argument('contributor', contributor)} asks for {k} values of a column that "
+            f"{argument('diverse')} names too; leave it out of one"
+        )
+        raise InputError(msg)
+    return {**(diverse or {}), contributor: k}
 
 
 def read_varieties(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -30,6 +32,7 @@ __all__ = [
     "finish",
     "hashes",
     "needs_reveal",
+    "noted",
     "print_columns",
     "print_result",
     "read_attacked",
@@ -37,6 +40,16 @@ __all__ = [
     "save_release",
     "terminal",
 ]
+
+
+_PYTHON = re.compile(r"contributor='([^']*)'\?$")
+
+
+def noted(note: str, *, options: bool = True) -> str:
+    """Make a sentence of a note, in the words of the command line if it has the option."""
+    if options:
+        note = _PYTHON.sub(lambda found: f"--contributor {shlex.quote(found[1])}?", note)
+    return f"{note[:1].upper()}{note[1:]}{'' if note.endswith('?') else '.'}"
 
 
 def finish(

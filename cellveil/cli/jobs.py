@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from cellveil.cli import options
-from cellveil.cli.answers import finish
+from cellveil.cli.answers import finish, noted
 from cellveil.cli.options import argument, flag, option
 from cellveil.front import SAFE, message_of, options_of, refuse
 from cellveil.render.progress import Meter
@@ -121,7 +121,7 @@ def _told(done: Sequence[Done], head: str) -> dict[str, Any]:
     for one in done:
         say(f"{head}{' and '.join(one.names)}: {one.words}")
         for note in one.protected.table.notes:
-            say(f"{note[0].upper()}{note[1:]}.")
+            say(noted(note, options=False))
         say(f"Wrote {', '.join(str(file) for file in one.files)}.")
     written = hashes_of(file for one in done for file in one.files)
     return {

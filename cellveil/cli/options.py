@@ -94,6 +94,15 @@ Contributor = Annotated[
         "COLUMN",
     ),
 ]
+Person = Annotated[
+    str | None,
+    option(
+        "Column that says whom a record belongs to, where one may have several: k counts "
+        "contributors. It is not masked.",
+        "COLUMN",
+        default="each record is its own",
+    ),
+]
 Weight = Annotated[str | None, option("Column of sampling weights.", "COLUMN")]
 Shadow = Annotated[
     str | None,

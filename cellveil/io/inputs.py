@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from itertools import product
 from pathlib import Path
 from types import MappingProxyType
@@ -30,11 +31,12 @@ from csp.rules.base import parts_of
 from csp.rules.concentration import Concentration
 from csp.tables import argus
 from csp.tables.codes import Labels, text_codes
-from csp.tables.columns import TextFile, WholeFile, read_columns
+from csp.tables.columns import TextFile, WholeFile, column_names, read_columns
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.totals import DEFAULT, total_codes
 from csp.tables.link import link
 from csp.tables.microdata.contributions import Stage
+from csp.tables.microdata.repeats import telling_names
 from csp.tables.patterns import STATUS, as_pattern
 from csp.tables.table import Table
 
@@ -54,6 +56,10 @@ __all__ = [
     "text_file",
     "totals_of",
 ]
+
+
+LOOKED_AT = 20_000_000
+"""Bytes up to which a file is read once more for a column that may name contributors."""
 
 
 def read_table(
@@ -224,7 +230,19 @@ def _said(source: Source, file: Any) -> Any:
     columns = read_columns(file, names, numbers)
     if columns.note:
         say(columns.note)
-    return dict(zip(names, columns.arrays, strict=True))
+    return dict(zip(names, columns.arrays, strict=True)) | _identifiers(source, file, names)
+
+
+def _identifiers(source: Source, file: Any, names: Sequence[str]) -> dict[str, Any]:
+    """Columns whose names say that they may tell contributors apart, where none is named."""
+    found: dict[str, Any] = {}
+    if source.contributor is None and not source.aggregated:
+        small = isinstance(file, WholeFile) or source.data.stat().st_size < LOOKED_AT
+        for name in telling_names(column_names(file)) if small else ():
+            if name not in names:
+                with suppress(InputError):  # nobody asked for it
+                    found[name] = read_columns(file, [name], ()).arrays[0]
+    return found
 
 
 def _wanted(source: Source) -> tuple[list[str], list[str]]:

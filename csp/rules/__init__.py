@@ -16,6 +16,7 @@ Examples
 True
 """
 
+from csp.calls import named_all
 from csp.rules.base import AnyOf, Custom, Rule, as_rule
 from csp.rules.concentration import PQ, Dominance, PPercent
 from csp.rules.frequency import Manual, MinFrequency, Zero
@@ -39,3 +40,5 @@ __all__ = [
     "parse_rules",
     "union_sensitive",
 ]
+
+named_all(__name__)

@@ -18,6 +18,7 @@ from csp.rules.base import Rule, as_rule, is_count_table
 from csp.tables.codes import numbered_codes
 from csp.tables.columns import check_names, column_names, read_columns
 from csp.tables.hierarchies.hierarchy import Hierarchy
+from csp.tables.microdata.repeats import repeats_note
 from csp.tables.table import Table
 from csp.tables.units import column_units, is_missing
 
@@ -220,6 +221,8 @@ def inspect(
     )  # fmt: skip
     linked = tuple((one, two) for one, two in combinations(wanted, 2) if one != two)
     owners = None if contributor is None else len(numbered_codes(arrays[contributor])[0])
+    if contributor is None and (hint := repeats_note(arrays, used, records)):
+        problems.append(hint)
     return Inspection(records, owners, columns, chains, tables, linked, tuple(problems))
 
 

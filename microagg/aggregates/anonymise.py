@@ -30,7 +30,7 @@ from microagg.aggregates.grouping import (
 )
 from microagg.aggregates.verify import Case
 from microagg.records import Ints, check_k, read_records
-from microagg.variety import Variety, other_attributes, read_varieties
+from microagg.variety import Variety, other_attributes, read_varieties, with_contributors
 
 __all__ = ["METHODS", "aggregate_anonymise"]
 
@@ -52,6 +52,7 @@ def aggregate_anonymise(
     domain: str = "common",
     importance: Mapping[str, Any] | None = None,
     diverse: Mapping[str, int] | None = None,
+    contributor: str | None = None,
     time_limit: float | None = None,
 ) -> Generalised:
     """Generalise records until the aggregates an attacker knows match at least k of them.
@@ -93,6 +94,9 @@ def aggregate_anonymise(
         must have, so that knowledge of f does not tell a confidential value: ``{"disease": 2}``,
         the l-diversity that the paper leaves for the future. Missing values count for none. For
         one aggregate. These attributes are not generalised unless `attributes` names them too.
+    contributor : str, optional
+        Column that says whom a record belongs to, where one may have several: the k candidates of
+        every record must be of k different contributors, which is what `diverse` asks for.
     time_limit : float, optional
         Wall seconds; then the one so far that loses least is taken. It is verified all the same.
 
@@ -127,6 +131,7 @@ def aggregate_anonymise(
     Generalised(6 records, k=3)
     """
     clock = Clock.of(time_limit)
+    diverse = with_contributors(diverse, contributor, k, attributes)
     if diverse and attributes is None:
         attributes = other_attributes(X, diverse)
     records = read_records(X, attributes, decimals=decimals)

@@ -30,7 +30,7 @@ from microagg.aggregates.functions import (
 from microagg.aggregates.generalised import Generalised
 from microagg.aggregates.spreads import check_corners
 from microagg.records import Ints, check_k, read_records
-from microagg.variety import Variety, other_attributes, read_varieties
+from microagg.variety import Variety, other_attributes, read_varieties, with_contributors
 
 __all__ = ["Case", "candidate_counts", "is_aggregate_anonymous"]
 
@@ -46,6 +46,7 @@ def is_aggregate_anonymous(
     d: Any = 0,
     *,
     diverse: Mapping[str, int] | None = None,
+    contributor: str | None = None,
     attributes: Sequence[str] | None = None,
     decimals: int | None = None,
 ) -> bool:
@@ -65,6 +66,8 @@ def is_aggregate_anonymous(
     diverse : mapping of str to int, optional
         Different values of an attribute of X that the candidates of every record must have too;
         for one aggregate.
+    contributor : str, optional
+        Column of X that says whom a record belongs to: the candidates must be of k different ones.
     attributes : sequence of str, optional
     decimals : int, optional
 
@@ -82,6 +85,7 @@ def is_aggregate_anonymous(
     >>> microagg.is_aggregate_anonymous(data, published, 3, "sum")
     True
     """
+    diverse = with_contributors(diverse, contributor, k, attributes)
     if diverse and attributes is None and not isinstance(published, Generalised):
         attributes = other_attributes(X, diverse)
     case = _read(X, published, f, d, attributes, decimals, diverse)

@@ -14,7 +14,7 @@ from microagg.checks.closeness import equal_distances, ordered_distances
 from microagg.checks.diversity import counts_of, effective, entropy_diverse, largest_l
 from microagg.checks.reading import Attribute, classes_of, fraction_of, read_roles
 from microagg.checks.result import Anonymity, Diversity
-from microagg.records import Ints
+from microagg.records import Ints, count_different, notes_on
 
 __all__ = [
     "DISTANCES",
@@ -51,6 +51,7 @@ def anonymity(
     missing: str = "value",
     c: Any = 3,
     distances: Mapping[str, str] | None = None,
+    contributor: str | Sequence[Any] | None = None,
 ) -> Anonymity:
     """Measure the anonymity of a masked file.
 
@@ -68,6 +69,9 @@ def anonymity(
     distances : mapping of str to {"ordered", "equal"}, optional
         Ground distance of t-closeness by attribute: ordered for numbers and equal for others, by
         default.
+    contributor : str or sequence, optional
+        Who each record belongs to, where one person or firm may have several: a column, which is
+        then neither a quasi-identifier nor confidential, or n identifiers. See Notes.
 
     Returns
     -------
@@ -97,6 +101,11 @@ def anonymity(
     Counting every record that agrees with the published values instead, as is often done, can
     promise more than holds.
 
+    With `contributor`, k is the least number of different contributors among the candidates: three
+    records of one firm are one candidate. Entropy and recursive l-diversity count contributors too:
+    those who have a value in the class, each once. Distinct values are what they are, and the
+    distances of t-closeness are between shares of records.
+
     References
     ----------
     P. Samarati and L. Sweeney (1998) for k-anonymity; T. M. Truta and B. Vinay (2006) for
@@ -116,7 +125,7 @@ t=0.25))
     if ratio <= 0:
         msg = f"c must be above 0, not {c!r}"
         raise InputError(msg)
-    keys, hidden = read_roles(data, quasi_identifiers, confidential)
+    keys, hidden, people = read_roles(data, quasi_identifiers, confidential, contributor)
     names = [attribute.name for attribute in hidden]
     check_known("distances", distances or {}, names, "confidential attributes")
     classes = classes_of(keys)
@@ -130,20 +139,30 @@ t=0.25))
             "missing='value'"
         )
         raise InputError(msg)
-    counts = sizes if missing == "value" else _open_candidates(keys, classes, sizes)
+    if missing == "value":
+        counts = sizes if people is None else count_different(classes, people)
+    else:
+        counts = _open_candidates(keys, classes, sizes, people)
     few = int(np.argmin(counts))
     found = tuple(
-        _diversity(attribute, classes, ratio, (distances or {}).get(attribute.name))
+        _diversity(attribute, classes, ratio, (distances or {}).get(attribute.name), people)
         for attribute in hidden
     )
     return Anonymity(
         tuple(key.name for key in keys), missing, classes, sizes, counts[classes],
         int(counts[few]), np.flatnonzero(classes == few), int(gaps.sum()), found,
+        people is not None,
+        notes_on(data, {a.name for a in (*keys, *hidden)}, len(classes), people),
     )  # fmt: skip
 
 
 def is_k_anonymous(
-    data: Any, k: int, quasi_identifiers: Sequence[str] | None = None, *, missing: str = "value"
+    data: Any,
+    k: int,
+    quasi_identifiers: Sequence[str] | None = None,
+    *,
+    missing: str = "value",
+    contributor: str | Sequence[Any] | None = None,
 ) -> bool:
     """Tell whether every record has at least k candidates; see `anonymity`.
 
@@ -157,13 +176,21 @@ def is_k_anonymous(
     >>> from microagg.checks import is_k_anonymous
     >>> is_k_anonymous({"age": [30, 30, 40, 40]}, 2)
     True
+    >>> is_k_anonymous({"age": [30, 30, 40, 40]}, 2, contributor=["a", "a", "b", "c"])
+    False
     """
     least = whole_number("k", k)
-    return anonymity(data, quasi_identifiers, missing=missing).k >= least
+    found = anonymity(data, quasi_identifiers, missing=missing, contributor=contributor)
+    return found.k >= least
 
 
 def is_p_sensitive(
-    data: Any, p: int, quasi_identifiers: Sequence[str] | None, confidential: Sequence[str] | str
+    data: Any,
+    p: int,
+    quasi_identifiers: Sequence[str] | None,
+    confidential: Sequence[str] | str,
+    *,
+    contributor: str | Sequence[Any] | None = None,
 ) -> bool:
     """Tell whether every class has at least p values of every confidential attribute.
 
@@ -180,7 +207,8 @@ def is_p_sensitive(
     True
     """
     least = whole_number("p", p)
-    found = anonymity(data, quasi_identifiers, _some(confidential)).p
+    hidden = _some(confidential)
+    found = anonymity(data, quasi_identifiers, hidden, contributor=contributor).p
     return found is not None and found >= least
 
 
@@ -192,12 +220,13 @@ def is_l_diverse(
     *,
     kind: str = "distinct",
     c: Any = 3,
+    contributor: str | Sequence[Any] | None = None,
 ) -> bool:
     """Tell whether every class is l-diverse in every confidential attribute.
 
     Parameters
     ----------
-    data, quasi_identifiers, confidential
+    data, quasi_identifiers, confidential, contributor
         As for `anonymity`.
     l : number
         Whole unless the kind is "entropy".
@@ -225,11 +254,13 @@ def is_l_diverse(
         msg = f"l must be a {'' if kind == 'entropy' else 'whole '}number of at least 1, not {l!r}"
         raise InputError(msg)
     if kind == "entropy":
-        keys, hidden = read_roles(data, quasi_identifiers, _some(confidential))
+        keys, hidden, people = read_roles(data, quasi_identifiers, _some(confidential), contributor)
         classes = classes_of(keys)
-        seen = {counts for a in hidden for counts in counts_of(classes, a.codes)}
+        seen = {c for a in hidden for c in counts_of(*_persons(classes, a.codes, people))}
         return all(entropy_diverse(counts, least) for counts in seen)
-    found = anonymity(data, quasi_identifiers, _some(confidential), c=c).confidential
+    found = anonymity(
+        data, quasi_identifiers, _some(confidential), c=c, contributor=contributor
+    ).confidential
     return all((part.p if kind == "distinct" else part.recursive) >= least for part in found)
 
 
@@ -240,6 +271,7 @@ def is_t_close(
     confidential: Sequence[str] | str,
     *,
     distances: Mapping[str, str] | None = None,
+    contributor: str | Sequence[Any] | None = None,
 ) -> bool:
     """Tell whether every class is within t of the file in every confidential attribute.
 
@@ -259,7 +291,9 @@ def is_t_close(
     if not 0 <= most <= 1:
         msg = f"t must be from 0 to 1, not {t!r}"
         raise InputError(msg)
-    found = anonymity(data, quasi_identifiers, _some(confidential), distances=distances)
+    found = anonymity(
+        data, quasi_identifiers, _some(confidential), distances=distances, contributor=contributor
+    )
     for part in found.confidential:
         if part.t is None:
             msg = (
@@ -270,13 +304,27 @@ def is_t_close(
     return found.t is not None and found.t <= most
 
 
-def _diversity(attribute: Attribute, classes: Ints, c: Fraction, distance: str | None) -> Diversity:
+def _persons(classes: Ints, codes: Ints, people: Ints | None) -> tuple[Ints, Ints]:
+    """Class and code of each record; of each person once for a value, where persons are known."""
+    if people is None:
+        return classes, codes
+    rows = np.unique(np.column_stack([classes, people, codes]), axis=0)
+    return rows[:, 0], rows[:, 2]
+
+
+def _diversity(
+    attribute: Attribute,
+    classes: Ints,
+    c: Fraction,
+    distance: str | None,
+    people: Ints | None,
+) -> Diversity:
     kind = distance or ("ordered" if attribute.numeric else "equal")
     check_choice("distance", kind, DISTANCES)
     if kind == "ordered" and not attribute.numeric:
         msg = f"{attribute.name!r} holds text, which has no order; take the equal distance"
         raise InputError(msg)
-    known = counts_of(classes, attribute.codes)
+    known = counts_of(*_persons(classes, attribute.codes, people))
     distinct, entropy = list(map(len, known)), list(map(effective, known))
     recursive = [largest_l(counts, c) for counts in known]
     t, far = None, np.empty(0, np.int64)
@@ -294,7 +342,9 @@ def _diversity(attribute: Attribute, classes: Ints, c: Fraction, distance: str |
     )  # fmt: skip
 
 
-def _open_candidates(keys: Sequence[Attribute], classes: Ints, sizes: Ints) -> Ints:
+def _open_candidates(
+    keys: Sequence[Attribute], classes: Ints, sizes: Ints, people: Ints | None
+) -> Ints:
     """Fewest candidates of a person of each class, where a missing value may be any value.
 
     A record is one if it shows the person's value or none wherever the person's is published,
@@ -303,11 +353,18 @@ def _open_candidates(keys: Sequence[Attribute], classes: Ints, sizes: Ints) -> I
     first = np.unique(classes, return_index=True)[1]
     codes = np.column_stack([key.codes[first] for key in keys])
     found = sizes.copy()
+    owners: list[set[int]] = [set() for _ in sizes]
+    if people is not None:
+        for label, person in zip(classes.tolist(), people.tolist(), strict=True):
+            owners[label].add(person)
+    everyone = [set(own) for own in owners]
     for other in np.flatnonzero((codes < 0).any(axis=1)).tolist():
         fits = ((codes[other] < 0) | (codes == codes[other])).all(axis=1)
         fits[other] = False
         found[fits] += sizes[other]
-    return found
+        for place in np.flatnonzero(fits).tolist() if people is not None else ():
+            everyone[place] |= owners[other]
+    return found if people is None else np.array(list(map(len, everyone)), np.int64)
 
 
 def _some(confidential: Sequence[str] | str) -> Sequence[str] | str:

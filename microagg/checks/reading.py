@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from csp.errors import InputError
 from csp.exact import exact
 from csp.tables.columns import column_names, named_columns, read_columns
+from csp.tables.hierarchies.coding import missing_owner
 from csp.tables.units import is_missing
 from microagg.records import Frozen, Ints
 
@@ -47,14 +48,18 @@ class Attribute(Frozen):
 
 
 def read_roles(
-    data: Any, quasi_identifiers: Sequence[str] | None, confidential: Sequence[str] | str
-) -> tuple[tuple[Attribute, ...], tuple[Attribute, ...]]:
-    """Read quasi-identifiers, by default all others, and confidential attributes."""
+    data: Any,
+    quasi_identifiers: Sequence[str] | None,
+    confidential: Sequence[str] | str,
+    contributor: str | Sequence[Any] | None = None,
+) -> tuple[tuple[Attribute, ...], tuple[Attribute, ...], Ints | None]:
+    """Read quasi-identifiers, by default all others, confidential attributes, and contributors."""
     data = named_columns(data)
     names = column_names(data)
     hidden = _listed(confidential, "confidential")
+    own = contributor if isinstance(contributor, str) else None
     if quasi_identifiers is None:
-        keys = tuple(name for name in names if name not in hidden)
+        keys = tuple(name for name in names if name not in hidden and name != own)
     else:
         keys = _listed(quasi_identifiers, "quasi_identifiers")
     both = [name for name in keys if name in hidden]
@@ -64,8 +69,29 @@ def read_roles(
     if not keys:
         msg = "there is no quasi-identifier; name at least one"
         raise InputError(msg)
+    if own in (*keys, *hidden):
+        role = "confidential" if own in hidden else "quasi-identifier"
+        msg = f"{own!r} is named as {role} and as contributor; choose one role"
+        raise InputError(msg)
     found = read_attributes(data, [*keys, *hidden], numbers=hidden)
-    return found[: len(keys)], found[len(keys) :]
+    people = None if contributor is None else _people(data, contributor, len(found[0].codes))
+    return found[: len(keys)], found[len(keys) :], people
+
+
+def _people(data: Any, contributor: str | Sequence[Any], n: int) -> Ints:
+    """Who each record belongs to, by number."""
+    name = contributor if isinstance(contributor, str) else "contributor"
+    source = data if isinstance(contributor, str) else {name: contributor}
+    codes = read_attributes(source, [name])[0].codes
+    if len(codes) != n:
+        msg = (
+            f"contributor= has {len(codes)} identifiers for {n} records; give the name of a "
+            "column, or one identifier for each record"
+        )
+        raise InputError(msg)
+    if (codes < 0).any():
+        raise missing_owner(int(np.argmax(codes < 0)) + 1, name)
+    return codes
 
 
 def read_attributes(

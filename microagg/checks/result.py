@@ -103,6 +103,10 @@ class Anonymity(Frozen):
     incomplete : int
         Records with a missing quasi-identifier.
     confidential : tuple of Diversity
+    by_contributor : bool
+        Whether candidates and k count different contributors in place of records.
+    notes : tuple of str
+        What to look at again: a column that may say who each record belongs to.
     """
 
     quasi_identifiers: tuple[str, ...]
@@ -114,6 +118,8 @@ class Anonymity(Frozen):
     worst: NDArray[np.int64]
     incomplete: int
     confidential: tuple[Diversity, ...] = ()
+    by_contributor: bool = False
+    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         parts = "".join(f", {part!r}" for part in self.confidential)
@@ -147,7 +153,9 @@ class Anonymity(Frozen):
             "smallest_class": int(self.sizes.min()),
             "largest_class": int(self.sizes.max()),
             "k": self.k,
+            "k_counts": "contributors" if self.by_contributor else "records",
             "worst": _rows(self.worst),
+            "notes": list(self.notes),
             "confidential": [part.summary() for part in self.confidential],
         }
 

@@ -43,7 +43,7 @@ FIRST_NODES = 500
 
 KERNELS = Kernels(
     "microagg.compliance.pricing",
-    *("empty_group", "offer", "meet", "take_in", "collect", "unsafe"),
+    *("empty_group", "begin", "offer", "meet", "enlarge", "take_in", "collect", "unsafe"),
     *("distances", "root_bounds", "greedy_group", "cheap_groups"),
     beside=("microagg.compliance.sensitivity",),
     compiling=3.0,

@@ -10,7 +10,7 @@ import numpy as np
 
 from csp.calls import check_choice, whole_number
 from csp.clock import Clock
-from csp.errors import InputError, Unprotectable, argument
+from csp.errors import InputError, SolverError, Unprotectable, argument
 from csp.exact import Number
 from csp.rules import Rule
 from csp.rules.base import as_rule
@@ -28,7 +28,7 @@ from microagg.compliance.search import (
 )
 from microagg.partitions.mdav import mdav_labels
 from microagg.partitions.partition import Partition
-from microagg.records import Ints, Records, check_k, read_records
+from microagg.records import Ints, Records, check_k, count_different, notes_on, read_records
 from microagg.scaling import scaled
 from microagg.tables.clusters import cluster_table
 from microagg.tables.contributions import sides_of_units
@@ -68,6 +68,7 @@ def comply(
     cost: str = "unit",
     unions: bool = True,
     decimals: int | None = None,
+    contributor: str | Sequence[Any] | None = None,
     time_limit: float | None = None,
     progress: Any = None,
 ) -> Compliant:
@@ -103,6 +104,11 @@ def comply(
         `attributes` names them too.
     identities, share, cost, unions
         For "suppress": see `microagg.cells` and `cluster_problem`.
+    contributor : str or sequence, optional
+        Who each record belongs to, where one person or firm may have several: a column, which is
+        not masked, or n identifiers. Then each cluster has k different contributors, and what one
+        of them has in a cluster is added up before the rule looks at it. For "suppress", and for
+        "grow" and "merge" where no value is negative.
     time_limit : float, optional
         Seconds. The best safe result so far is returned then, and likewise on Ctrl-C.
     progress : callable, optional
@@ -111,7 +117,8 @@ def comply(
     Returns
     -------
     Compliant
-        Judged anew, by the rules of tables, before it is returned.
+        Judged anew, by the rules of tables, before it is returned. Its partition has the
+        contributors.
 
     Raises
     ------
@@ -144,9 +151,12 @@ def comply(
     check_choice("method", method, METHODS)
     clock = Clock.of(time_limit)
     if diverse and attributes is None:
-        attributes = other_attributes(X, diverse)
-    records = read_records(X, attributes, decimals=decimals)
-    k = check_k(k, records.n, 2)
+        own = [contributor] if isinstance(contributor, str) else []
+        attributes = other_attributes(X, {*diverse, *own})
+    records = read_records(X, attributes, decimals=decimals, contributor=contributor)
+    records, partition = _same_contributors(records, partition)
+    k = check_k(k, records.n, 2, records.contributors)
+    _check_contributor(records, method, negative)
     _check_most(most, k, records.n)
     varieties = read_varieties(X, diverse or {}, records.n, most)
     whole = as_rule(rule)
@@ -170,14 +180,17 @@ def comply(
         named = argument("identities", option="--identity")
         msg = f"method {method!r} does not suppress means; leave out {named} and share="
         raise InputError(msg)
-    _check_passable(whole, k)
-    asked = Asked(method, whole, negative, varieties, most)
-    codes = [variety.codes[:, None] for variety in varieties]
+    _check_passable(whole, k, "records" if records.contributor is None else "contributors")
+    apart = {*records.names, *(diverse or {})}
+    notes = notes_on(X, apart, records.n, records.contributor)
+    asked = Asked(method, whole, negative, varieties, most, notes)
+    several = (*varieties, *_contributors(records, k))
+    codes = [variety.codes[:, None] for variety in several]
     # What clusters must have whatever the rule: a size, and different values.
     nothing = np.zeros((records.n, 1), np.int64)
     bare = Task(
         points, np.ascontiguousarray(np.hstack([nothing, *codes])), Forms(whole, (), 1), k, most,
-        tuple(variety.least for variety in varieties), clock,
+        tuple(variety.least for variety in several), clock, owners=records.contributor,
     )  # fmt: skip
     if method == "suppress":
         from microagg.compliance.suppress import suppress_clusters
@@ -207,6 +220,8 @@ def comply(
         _check_possible(task, records)
     # Dropping cannot make clusters diverse, so it starts from some that are.
     sized = replace(bare, shares=bare.shares[:, :1], diverse=())
+    if records.contributor is not None:
+        sized = bare  # a partition has k contributors in every cluster
     start = partition or _mdav(records, bare if method == "drop" else sized)
     unsafe = disclosure(records, start, whole, negative=negative).count
     facts = start.information_loss, unsafe
@@ -253,6 +268,14 @@ def _check_start(
     if partition.k < k:
         msg = f"the partition has clusters of {partition.k} records, fewer than k = {k}"
         raise InputError(msg)
+    if records.contributor is not None:
+        few = int(count_different(partition.labels, records.contributor).min())
+        if few < k:
+            msg = (
+                f"the partition has a cluster with {few} different contributors, fewer than k = "
+                f"{k}; make it with {argument('contributor')} too, or leave it out"
+            )
+            raise InputError(msg)
     if most is not None and int(partition.sizes.max()) > most:
         msg = (
             f"the partition has a cluster of {int(partition.sizes.max())} records, more than "
@@ -261,12 +284,49 @@ def _check_start(
         raise InputError(msg)
 
 
-def _check_passable(rule: Rule, k: int) -> None:
+def _check_contributor(records: Records, method: str, negative: str) -> None:
+    """Refuse methods whose search takes each record for a contributor of its own."""
+    if records.contributor is None:
+        return
+    named = argument("contributor")
+    if method in ("drop", "optimise"):
+        msg = (
+            f"method {method!r} takes each record for a contributor of its own; with {named} "
+            f"choose {_method('suppress')}, {_method('grow')} or {_method('merge')}"
+        )
+        raise InputError(msg)
+    if method != "suppress" and negative != "error" and (records.units < 0).any():
+        msg = (
+            f"with {named}, values of both signs of one contributor cancel when clusters join, so "
+            f"method {method!r} could make safe clusters unsafe; choose {_method('suppress')}"
+        )
+        raise InputError(msg)
+
+
+def _same_contributors(
+    records: Records, partition: Partition | None
+) -> tuple[Records, Partition | None]:
+    """Let a partition to start from count contributors as the records do, which are asked first."""
+    if partition is None or len(partition.labels) != records.n:
+        return records, partition
+    if records.contributor is None and partition.contributor is not None:
+        return replace(records, contributor=partition.contributor), partition
+    return records, replace(partition, contributor=records.contributor)
+
+
+def _contributors(records: Records, k: int) -> tuple[Variety, ...]:
+    """Ask for k different contributors in every cluster, where they are known."""
+    if records.contributor is None:
+        return ()
+    return (Variety("contributor", k, np.asarray(records.contributor + 1, np.int64)),)
+
+
+def _check_passable(rule: Rule, k: int, units: str) -> None:
     """Refuse rules that no cluster of k records passes; those of the user's own may do anything."""
     least, part = strictest(rule)
     if least > k:
         msg = (
-            f"no cluster of {k} records passes {part}: it takes at least {least}, even if their "
+            f"no cluster of {k} {units} passes {part}: it takes at least {least}, even if their "
             f"values are equal; give {argument('k', least, option=f'-k {least}')} or more, or a "
             "milder rule"
         )
@@ -299,6 +359,13 @@ def _finished(task: Task, labels: Ints, *, moves: bool = True) -> Ints:
     """Make clusters safe, then better, if records may move."""
     labels = made_safe(task, labels)
     if faults_of(task, labels).any():
+        if task.owners is not None and task.cap is not None and not task.late:
+            msg = (
+                f"no compliant partition into groups of at most {task.most} records was found, and "
+                f"with {argument('contributor')} it is not shown that there is none; raise "
+                f"{argument('most')}"
+            )
+            raise SolverError(msg)
         labels = listed(task)
     try:
         return improved(task, labels) if moves else labels

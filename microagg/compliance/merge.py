@@ -10,15 +10,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from microagg.compliance.sensitivity import Demand, absorb, empty_group, unsafe
+from microagg.compliance.sensitivity import (
+    Demand,
+    absorb,
+    empty_group,
+    gather,
+    take_in,
+    unsafe,
+)
 from microagg.records import Floats, Ints
 
-__all__ = ["join"]
+__all__ = ["chains", "join"]
 
 
 def join(
-    top: Ints, total: Ints, sums: Floats, sizes: Ints, faults: Ints, into: Ints, demand: Demand,
-    steps: int,
+    top: Ints, total: Ints, sums: Floats, sizes: Ints, faults: Ints, into: Ints, labels: Ints,
+    demand: Demand, steps: int,
 ) -> int:  # fmt: skip
     """Join at most `steps` clusters; return how many were joined.
 
@@ -26,9 +33,12 @@ def join(
     for each sensitive cell that disappears (or grows least, if none does). All arrays are changed:
     the largest contributions (g, c, m) and totals (g, c) of clusters, the sums of their points
     (g, d), their sizes (0 if one has joined another), how many of their cells are sensitive, and
-    into which each has gone (itself if none).
+    into which each has gone (itself if none). Labels, (n,), are the clusters of the records before
+    any joined; records are read only where one contributor may have several.
     """
     groups, d = sums.shape
+    owned = len(demand.owners) > 0
+    first, last, after = chains(labels, into)
     trial_top, trial_total = empty_group(demand)
     stuck = np.zeros(groups, np.bool_)  # too large for every other cluster, and they for it
     step = 0
@@ -54,9 +64,16 @@ def join(
             both = faults[worst] + faults[g]
             if best >= 0 and best_fixed > 0 and cost * best_fixed >= best_cost * both:
                 continue
-            trial_top[:] = top[worst]
-            trial_total[:] = total[worst]
-            absorb(trial_top, trial_total, top[g], total[g], demand)
+            if owned:
+                gather(first[worst], after, -1, demand, trial_top, trial_total)
+                i = first[g]
+                while i >= 0:
+                    take_in(i, demand, trial_top, trial_total)
+                    i = after[i]
+            else:
+                trial_top[:] = top[worst]
+                trial_total[:] = total[worst]
+                absorb(trial_top, trial_total, top[g], total[g], demand)
             fixed = both - unsafe(trial_top, trial_total, demand)
             if best < 0 or (fixed > 0 and best_fixed == 0):
                 better = True
@@ -70,7 +87,12 @@ def join(
             stuck[worst] = True
             continue
         step += 1
-        absorb(top[best], total[best], top[worst], total[worst], demand)
+        if owned:
+            after[last[best]] = first[worst]
+            last[best] = last[worst]
+            gather(first[best], after, -1, demand, top[best], total[best])
+        else:
+            absorb(top[best], total[best], top[worst], total[worst], demand)
         sums[best] += sums[worst]
         sizes[best] += sizes[worst]
         sizes[worst] = 0
@@ -78,3 +100,20 @@ def join(
         faults[worst] = 0
         faults[best] = unsafe(top[best], total[best], demand)
     return steps
+
+
+def chains(labels: Ints, into: Ints) -> tuple[Ints, Ints, Ints]:
+    """First and last record of each cluster, (g,), and the one after each, (n,); -1 for none."""
+    first = np.full(len(into), -1, np.int64)
+    last = np.full(len(into), -1, np.int64)
+    after = np.full(len(labels), -1, np.int64)
+    for i in range(len(labels)):
+        g = labels[i]
+        while into[g] != g:
+            g = into[g]
+        if first[g] < 0:
+            first[g] = i
+        else:
+            after[last[g]] = i
+        last[g] = i
+    return first, last, after

@@ -81,6 +81,8 @@ class Compliant(MaskedFile):
         Attributes of which each cluster must have different values: name, how many were asked
         for, and the fewest that a cluster has.
     library : str
+    notes : tuple of str
+        What to look at again: a column that may say who each record belongs to.
     """
 
     method: str
@@ -99,6 +101,7 @@ class Compliant(MaskedFile):
     diverse: tuple[tuple[str, int, int], ...] = ()
     library: str = ""
     index: Any = None
+    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         hidden = int(self.hidden.sum())
@@ -160,6 +163,10 @@ class Compliant(MaskedFile):
             "largest_cluster": int(sizes.max()),
             "unsafe_cells": self.unsafe,
         }
+        if self.partition.contributor is not None:
+            facts["k_counts"] = "contributors"
+        if self.notes:
+            facts["notes"] = list(self.notes)
         if self.most is not None:
             facts["most"] = self.most
         if self.diverse:
@@ -178,6 +185,8 @@ class Compliant(MaskedFile):
                 },
             }
             facts |= {} if self.bound is None else {"bound": self.bound}
+            if self.partition.contributor is not None:
+                facts["fewest_contributors"] = self.partition.fewest
         return facts
 
 
@@ -185,7 +194,8 @@ class Compliant(MaskedFile):
 class Asked:
     """What a masked file has to comply with, and how it is made to.
 
-    Each cluster must have the different values of all varieties, and at most `most` records.
+    Each cluster must have the different values of all varieties, and at most `most` records. Notes
+    are for the result.
     """
 
     method: str
@@ -193,6 +203,7 @@ class Asked:
     negative: str = "error"
     varieties: tuple[Variety, ...] = ()
     most: int | None = None
+    notes: tuple[str, ...] = ()
 
 
 def certified(
@@ -237,5 +248,5 @@ def certified(
         method=asked.method, rule=str(asked.rule), partition=partition, hidden=gone,
         start_loss=start[0], start_unsafe=start[1], unsafe=unsafe, most=asked.most, diverse=values,
         published_loss=information_loss(records, partition.labels, gone),
-        library=records.library, index=partition.index, **options,
+        library=records.library, index=partition.index, notes=asked.notes, **options,
     )  # fmt: skip

@@ -36,8 +36,8 @@ Progress = Callable[[str, float], None]
 
 KERNELS = Kernels(
     "microagg.compliance.grow",
-    *("empty_group", "unsafe", "offer", "meet", "take_in", "tally", "count_unsafe", "absorb"),
-    *("collect", "gather", "join", "members_of"),
+    *("empty_group", "begin", "unsafe", "offer", "meet", "enlarge", "take_in", "tally"),
+    *("count_unsafe", "absorb", "collect", "gather", "chains", "join", "members_of"),
     *("insert", "remove", "replaced_fits", "relocate", "exchange", "farthest_member", "split"),
     *("measure", "take", "grow", "shortfall", "missing", "mend"),
     beside=(
@@ -82,6 +82,9 @@ class Task:
     entries: from 1, and 0 where the value is missing. `diverse` says how many different ones a
     cluster must have, at least 2.
 
+    Owners, (n,), number the contributors of the records from 0; None if each is its own. Then all
+    that one contributes to a cluster in a column counts as one contribution.
+
     Clusters have k to `cap` records. `progress` is called with what is done now and the share of it
     that is done.
     """
@@ -94,6 +97,7 @@ class Task:
     diverse: tuple[int, ...] = ()
     clock: Clock = UNLIMITED
     progress: Progress | None = None
+    owners: Ints | None = None
 
     @property
     def reads(self) -> int:
@@ -114,7 +118,13 @@ class Task:
         for i, form in enumerate(forms):
             weights[i, : len(form.weights)] = form.weights
         units = np.array([form.unit for form in forms], dtype=np.int64)
-        return Demand(self.shares, weights, units, self.needs, self.k, self.most)
+        owners = np.empty(0, np.int64) if self.owners is None else self.owners
+        number = int(owners.max(initial=-1)) + 1
+        return Demand(
+            self.shares, weights, units, self.needs, self.k, self.most, owners,
+            np.zeros((number, self.shares.shape[1]), np.int64), np.zeros(number, np.int64),
+            np.zeros(1, np.int64),
+        )  # fmt: skip
 
     @property
     def most(self) -> int:
@@ -138,11 +148,15 @@ class Task:
 
     def fails(self, group: Ints) -> Bools:
         """Columns in which a group of records fails, shape (c,)."""
-        shares = self.shares[group]
+        codes = shares = self.shares[group]
+        if self.owners is not None:
+            which, place = np.unique(self.owners[group], return_inverse=True)
+            shares = np.zeros((len(which), codes.shape[1]), np.int64)
+            np.add.at(shares, place.ravel(), codes)
         found = self.forms.sensitive(-np.sort(-shares, axis=0).T, shares.sum(axis=0))
         for j, need in enumerate(self.needs.tolist()):
             if need:
-                found[j] = len(set(shares[:, j].tolist()) - {0}) < need
+                found[j] = len(set(codes[:, j].tolist()) - {0}) < need
         return found
 
     def say(self, words: str, share: float) -> None:
@@ -216,7 +230,7 @@ def joined(task: Task, labels: Ints) -> Ints:
     steps = max(1, task.steps // (len(sizes) * (task.points.shape[1] + task.shares.shape[1])))
     start = int((faults > 0).sum())
     while True:
-        done = task.run("join", top, total, sums, sizes, faults, into, demand, steps)
+        done = task.run("join", top, total, sums, sizes, faults, into, labels, demand, steps)
         left = int((faults > 0).sum())
         task.say("joining clusters", 1.0 - left / max(start, 1))
         if done < steps or task.late:

@@ -193,6 +193,12 @@ def insiders(
     [[False], [True]]
     """
     records = records_of(X, partition, decimals)
+    if records.contributor is not None:
+        msg = (
+            "insiders takes each record for a person of its own, and this partition names "
+            "contributors; judge them with microagg.disclosure and a p% rule"
+        )
+        raise InputError(msg)
     least, most = _bounds(records, bounds or {})
     labels, sizes = partition.labels, partition.sizes
     above = records.units - least

@@ -169,7 +169,7 @@ def homogeneity(
     >>> homogeneity(data, ["age"], "illness")
     Homogeneity(4 records, disclosed illness: 2)
     """
-    keys, hidden = read_roles(masked, quasi_identifiers, confidential)
+    keys, hidden, _ = read_roles(masked, quasi_identifiers, confidential)
     if not hidden:
         msg = "there is no confidential attribute; name at least one"
         raise InputError(msg)

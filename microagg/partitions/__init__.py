@@ -2,5 +2,6 @@
 
 `methods` are the public ways to make one and `partition` is the result. `mdav` and `vmdav` go
 through a shrinking `kdtree` by `kdtree_search` where there are many records, `exact_means` rounds
-their means once; `mondrian` cuts, `univariate` groups one attribute.
+their means once; `mondrian` cuts, `univariate` groups one attribute. `contributors` joins clusters
+that have fewer than k different ones.
 """

@@ -8,6 +8,7 @@ from typing import Any
 from csp.calls import check_choice
 from csp.clock import Clock
 from csp.errors import OutOfTime
+from microagg.partitions.contributors import joined_to_k
 from microagg.partitions.mdav import mdav_labels
 from microagg.partitions.mondrian import CUTS, mondrian_labels
 from microagg.partitions.partition import Partition, Ranked
@@ -30,6 +31,7 @@ def mdav(
     attributes: Sequence[str] | None = None,
     constant: str = "error",
     decimals: int | None = None,
+    contributor: str | Sequence[Any] | None = None,
     time_limit: float | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Partition:
@@ -40,7 +42,8 @@ def mdav(
     X : data
         As `read_records` takes it.
     k : int
-        Least size of a cluster; all have k records but the last, which has fewer than 2k.
+        Least size of a cluster; all have k records but the last, which has fewer than 2k. With
+        `contributor`, of different contributors; clusters may be larger then.
     scale : str
         How attributes are made comparable: "standardise", "none", "variance" or "range"; see
         `microagg.scaling.SCALES`.
@@ -50,6 +53,10 @@ def mdav(
         Whether an attribute with one value only is refused or kept, without any say.
     decimals : int, optional
         Decimal places of the data.
+    contributor : str or sequence, optional
+        Who each record belongs to, where one person or firm may have several: a column, which is
+        not masked, or n identifiers. Clusters of k records that have fewer than k different
+        contributors are then joined with the one with the nearest mean until each has k.
     time_limit : float, optional
         Wall seconds.
     progress : callable, optional
@@ -62,8 +69,8 @@ def mdav(
     Raises
     ------
     InputError
-        If k is not a whole number from 2 to n, the data holds anything but finite numbers, or an
-        attribute is constant.
+        If k is not a whole number from 2 to n (or to the number of contributors), the data holds
+        anything but finite numbers, an attribute is constant, or a record has no contributor.
     OutOfTime
         If the time limit passed before every record had a cluster.
 
@@ -74,11 +81,12 @@ def mdav(
     Partition(6 records in 2 clusters of 3 to 3 by MDAV)
     """
     clock = Clock.of(time_limit)
-    records = read_records(X, attributes, decimals=decimals)
-    check_k(k, records.n, 2)
+    records = read_records(X, attributes, decimals=decimals, contributor=contributor)
+    check_k(k, records.n, 2, records.contributors)
     points = scaled(records, scale, constant=constant)
     labels = mdav_labels(points, k, progress=progress, clock=clock)
-    return Partition.of(records, labels, k, "MDAV")
+    labels = joined_to_k(points, labels, records.contributor, k, clock)
+    return Partition.of(records, labels, k, "MDAV").noted(X)
 
 
 def vmdav(
@@ -90,6 +98,7 @@ def vmdav(
     attributes: Sequence[str] | None = None,
     constant: str = "error",
     decimals: int | None = None,
+    contributor: str | Sequence[Any] | None = None,
     time_limit: float | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Partition:
@@ -97,7 +106,7 @@ def vmdav(
 
     Parameters
     ----------
-    X, k, scale, attributes, constant, decimals, time_limit, progress
+    X, k, scale, attributes, constant, decimals, contributor, time_limit, progress
         As for `mdav`.
     gamma : float, optional
         A cluster takes in the nearest record outside if it is nearer to the cluster than gamma
@@ -123,19 +132,20 @@ def vmdav(
     Partition(7 records in 2 clusters of 3 to 4 by V-MDAV(1.1))
     """
     clock = Clock.of(time_limit)
-    records = read_records(X, attributes, decimals=decimals)
-    check_k(k, records.n, 2)
+    records = read_records(X, attributes, decimals=decimals, contributor=contributor)
+    check_k(k, records.n, 2, records.contributors)
     points = scaled(records, scale, constant=constant)
     found: list[Partition] = []
     for value in GAMMAS if gamma is None else (gamma,):
         try:
             labels = vmdav_labels(points, k, value, progress=progress, clock=clock)
+            labels = joined_to_k(points, labels, records.contributor, k, clock)
         except (OutOfTime, KeyboardInterrupt):
             if not found:
                 raise
             break
         found.append(Partition.of(records, labels, k, f"V-MDAV({value:g})"))
-    return min(found, key=lambda partition: partition.information_loss)
+    return min(found, key=lambda partition: partition.information_loss).noted(X)
 
 
 def mondrian(
@@ -147,6 +157,7 @@ def mondrian(
     attributes: Sequence[str] | None = None,
     constant: str = "error",
     decimals: int | None = None,
+    contributor: str | Sequence[Any] | None = None,
 ) -> Partition:
     """Clusters by cutting the file in two, again and again (LeFevre and others 2006).
 
@@ -154,7 +165,7 @@ def mondrian(
 
     Parameters
     ----------
-    X, k, attributes, constant, decimals
+    X, k, attributes, constant, decimals, contributor
         As for `mdav`.
     cut : str
         "nearest": at the allowable cut nearest to the median; "median": at the median or not at
@@ -180,12 +191,13 @@ def mondrian(
     [0, 1, 0, 0, 1, 1]
     """
     check_choice("cut", cut, (*CUTS, "paper"))
-    records = read_records(X, attributes, decimals=decimals)
-    check_k(k, records.n, 2)
+    records = read_records(X, attributes, decimals=decimals, contributor=contributor)
+    check_k(k, records.n, 2, records.contributors)
     points = scaled(records, scale, constant=constant)
     how = "relaxed" if cut == "paper" else cut
     labels = mondrian_labels(points, k, cut=how, relative=cut != "paper")
-    return Partition.of(records, labels, k, f"Mondrian({cut})")
+    labels = joined_to_k(points, labels, records.contributor, k)
+    return Partition.of(records, labels, k, f"Mondrian({cut})").noted(X)
 
 
 def individual_ranking(
@@ -195,6 +207,7 @@ def individual_ranking(
     method: str = "mdav",
     attributes: Sequence[str] | None = None,
     decimals: int | None = None,
+    contributor: str | Sequence[Any] | None = None,
 ) -> Ranked:
     """Each attribute in groups of its own.
 
@@ -203,7 +216,7 @@ def individual_ranking(
 
     Parameters
     ----------
-    X, k, attributes, decimals
+    X, k, attributes, decimals, contributor
         As for `mdav`.
     method : {"mdav", "optimal"}
         Groups by MDAV on one attribute, or with the least squared error (Hansen and Mukherjee
@@ -225,10 +238,11 @@ def individual_ranking(
     >>> microagg.individual_ranking(data, 3, method="optimal")
     Ranked(6 records, 2 attributes)
     """
-    records = read_records(X, attributes, decimals=decimals)
-    check_k(k, records.n, 2)
+    records = read_records(X, attributes, decimals=decimals, contributor=contributor)
+    check_k(k, records.n, 2, records.contributors)
     parts = []
     for j, name in enumerate(records.names):
         labels = ranking_labels(records.values[:, j], k, method=method)
+        labels = joined_to_k(records.values[:, [j]], labels, records.contributor, k)
         parts.append(Partition.of(records.only([name]), labels, k, f"ranking({method})"))
     return Ranked(tuple(parts), records.library, records.index)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
@@ -13,8 +16,18 @@ from numpy.typing import NDArray
 from csp.errors import InputError, argument
 from csp.tables.cross.frames import columns_to_frame
 from csp.tables.cross.html import notebook_list
+from csp.tables.units import MOST_DECIMALS
 from microagg.kept import kept_beside
-from microagg.records import Floats, Frozen, Ints, Records, check_k, read_records
+from microagg.records import (
+    Floats,
+    Frozen,
+    Ints,
+    Records,
+    check_k,
+    count_different,
+    notes_on,
+    read_records,
+)
 from microagg.scaling import scaled
 
 __all__ = [
@@ -89,7 +102,8 @@ class Partition(MaskedFile):
     labels : (n,) int64
         Cluster of each record: 0, 1, ... without gaps.
     k : int
-        Least size that was asked for; every cluster has at least that many records.
+        Least size that was asked for; every cluster has at least that many records, of as many
+        different contributors where these are known.
     sizes : (c,) int64
         Records in each cluster.
     centroids : (c, d) float64
@@ -106,6 +120,11 @@ class Partition(MaskedFile):
         Library of the caller's frame, "" if there was none.
     index : pandas.Index or None
         Of the caller's frame.
+    contributor : (n,) int64 or None
+        Who each record belongs to; None if every record is its own contributor. What judges the
+        partition counts contributors as it does.
+    notes : tuple of str
+        What to look at again: a column that may say who each record belongs to.
     """
 
     labels: NDArray[np.int64]
@@ -117,41 +136,76 @@ class Partition(MaskedFile):
     method: str
     library: str = ""
     index: Any = None
+    contributor: NDArray[np.int64] | None = None
+    notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, records: Records, labels: NDArray[Any], k: int, method: str) -> Partition:
+    def of(
+        cls,
+        records: Records,
+        labels: NDArray[Any],
+        k: int,
+        method: str,
+        *,
+        published: bool = True,
+    ) -> Partition:
         """Partition from the cluster of each record.
+
+        Parameters
+        ----------
+        records : Records
+        labels : (n,) array of int
+        k : int
+        method : str
+            How the clusters were made, in words.
+        published : bool
+            Whether the means are for publication. Then numbers that are given exactly must be such
+            that a float tells them.
 
         Raises
         ------
         InputError
             If there is not one label per record, the labels have gaps, or a cluster has fewer than
-            k records (named).
+            k records, or different contributors (named), or the means would be rounded.
         """
-        check_k(k, records.n)
-        groups = np.array(labels, dtype=np.int64)
-        if groups.shape != (records.n,) or np.any(groups != np.asarray(labels)):
-            msg = f"{records.n} records need one whole-number label each; got shape {groups.shape}"
-            raise InputError(msg)
-        if groups.min() < 0:
-            msg = f"labels must be at least 0, got {groups.min()}"
-            raise InputError(msg)
+        check_k(k, records.n, contributors=records.contributors)
+        groups = _checked_labels(labels, records.n)
         sizes = np.bincount(groups).astype(np.int64)
         if sizes.min() < k:
             small = int(np.argmin(sizes))
             msg = f"cluster {small} has {int(sizes[small])} records, fewer than k = {k}"
             raise InputError(msg)
+        if records.contributor is not None:
+            people = count_different(groups, records.contributor)
+            if people.min() < k:
+                small = int(np.argmin(people))
+                msg = (
+                    f"cluster {small} has records of {int(people[small])} different contributors, "
+                    f"fewer than k = {k}"
+                )
+                raise InputError(msg)
+        if published:
+            _check_exact(records)
         centroids = cluster_means(records, groups, sizes)
         loss = information_loss(records, groups)
         return cls(
-            groups, k, sizes, centroids, loss, records.names, method, records.library, records.index
-        )
+            groups, k, sizes, centroids, loss, records.names, method, records.library,
+            records.index, records.contributor,
+        )  # fmt: skip
 
     def __repr__(self) -> str:
+        people = "" if self.contributor is None else f", each of {self.k} contributors or more"
         return (
             f"Partition({len(self.labels)} records in {len(self.sizes)} clusters of "
-            f"{int(self.sizes.min())} to {int(self.sizes.max())} by {self.method})"
+            f"{int(self.sizes.min())} to {int(self.sizes.max())} by {self.method}{people})"
         )
+
+    @property
+    def fewest(self) -> int:
+        """Fewest different contributors of a cluster; records, where each is its own."""
+        if self.contributor is None:
+            return int(self.sizes.min())
+        return int(count_different(self.labels, self.contributor).min())
 
     def _repr_html_(self) -> str:
         sizes, counts = np.unique(self.sizes, return_counts=True)
@@ -162,6 +216,11 @@ class Partition(MaskedFile):
     def masked(self) -> NDArray[np.float64]:
         """Every record replaced by the mean of its cluster, shape (n, d)."""
         return self.centroids[self.labels]
+
+    def noted(self, X: Any) -> Partition:
+        """Return the same, with a note if a column of the data may name contributors."""
+        notes = notes_on(X, self.names, len(self.labels), self.contributor)
+        return replace(self, notes=notes) if notes else self
 
     def members(self) -> list[NDArray[np.int64]]:
         """Give the records of each cluster, ascending."""
@@ -213,15 +272,53 @@ class Ranked(MaskedFile):
         return dict(zip(self.names, self.masked.T, strict=True))
 
 
-def records_of(X: Any, partition: Partition, decimals: int | None = None) -> Records:
-    """Read the records that a partition was made of."""
-    records = read_records(X, partition.names, decimals=decimals)
+def _checked_labels(labels: Any, n: int) -> Ints:
+    """Cluster of each record; one that no record has is for the caller to refuse."""
+    try:
+        groups = np.array(labels, dtype=np.int64)
+    except (TypeError, ValueError, OverflowError):
+        groups = np.empty(0, np.int64)
+    if groups.shape != (n,) or np.any(groups != np.asarray(labels)):
+        msg = f"{n} records need one whole-number label each; got shape {np.shape(labels)}"
+        raise InputError(msg)
+    if groups.min() < 0:
+        msg = f"labels must be at least 0, got {groups.min()}"
+        raise InputError(msg)
+    return groups
+
+
+def _checked_hidden(hidden: Any, clusters: int, attributes: int) -> NDArray[np.bool_] | None:
+    if hidden is None:
+        return None
+    found = np.asarray(hidden)
+    if found.dtype != np.bool_ or found.shape != (clusters, attributes):
+        msg = (
+            f"hidden must be true or false for each of {clusters} clusters and {attributes} "
+            f"attributes; got shape {found.shape}"
+        )
+        raise InputError(msg)
+    return found
+
+
+def records_of(
+    X: Any,
+    partition: Partition,
+    decimals: int | None = None,
+    contributor: str | Sequence[Any] | None = None,
+) -> Records:
+    """Read the records that a partition was made of.
+
+    Unless something else is named, contributors are those with which it was made.
+    """
+    records = read_records(X, partition.names, decimals=decimals, contributor=contributor)
     if records.n != len(partition.labels):
         msg = (
             f"the partition is of {len(partition.labels)} records and the data has {records.n}; "
             "give the data that was partitioned"
         )
         raise InputError(msg)
+    if records.contributor is None and partition.contributor is not None:
+        records = replace(records, contributor=partition.contributor)
     return records
 
 
@@ -244,6 +341,46 @@ def cluster_sums(units: Ints, labels: Ints) -> Ints:
     return sums
 
 
+EXACT = 2**53
+"""Up to here every whole number is a float."""
+
+
+def _check_exact(records: Records) -> None:
+    """Refuse numbers given exactly that no float of their means could tell apart."""
+    most = np.abs(records.values).max(axis=0, initial=0.0)
+    for name, column, largest in zip(records.names, records.columns, most, strict=True):
+        if column.dtype.kind == "f" or largest * 10.0**MOST_DECIMALS <= EXACT:
+            continue
+        places = 0
+        if column.dtype.kind not in "biu":
+            entries = column.tolist()
+            if any(isinstance(entry, (float, np.floating)) for entry in entries):
+                continue
+            # More places than that are those of a float that was written down.
+            places = max(map(_places, entries))
+            places = 0 if places > MOST_DECIMALS else places
+        if largest * 10.0**places > EXACT:
+            digit = "whole numbers" if not places else f"numbers of {places} decimal places"
+            msg = (
+                f"column {name!r} holds {digit} beyond 2**53 of their last place, so its means "
+                "would be rounded, and with them what the clusters add up to; subtract a number "
+                f"from all its values, or give it in a larger unit ({_unit_words(places)})"
+            )
+            raise InputError(msg)
+
+
+def _places(entry: Any) -> int:
+    """Decimal places of a number as it is given."""
+    with suppress(InvalidOperation, ValueError):
+        exponent = Decimal(str(entry).strip()).normalize().as_tuple().exponent
+        return max(0, -exponent) if isinstance(exponent, int) else 0
+    return 0
+
+
+def _unit_words(places: int) -> str:
+    return "fewer decimal places" if places else "thousands, say"
+
+
 def cluster_means(records: Records, labels: Ints, sizes: Ints) -> Floats:
     """Means without error of summation: over whole units, or over floats summed exactly."""
     try:
@@ -257,18 +394,54 @@ def cluster_means(records: Records, labels: Ints, sizes: Ints) -> Floats:
 
 
 def information_loss(
-    records: Records, labels: NDArray[np.int64], hidden: NDArray[np.bool_] | None = None
+    X: Any,
+    labels: Any,
+    hidden: Any = None,
+    *,
+    attributes: Sequence[str] | None = None,
+    decimals: int | None = None,
 ) -> float:
     """100 * SSE / SST in percent over standardised attributes; constant ones add nothing.
 
     Parameters
     ----------
-    records : Records
-    labels : (n,) int64
+    X : data
+        The original records, as `read_records` takes them.
+    labels : Partition, or (n,) array of int
+        Clusters; with a partition only its attributes are read.
     hidden : (c, d) bool, optional
         Cluster means that are not published. The total of an attribute is known, and with it the
         mean over all records whose own is hidden: that stands in for them.
+    attributes : sequence of str, optional
+        Attributes that count; all by default.
+    decimals : int, optional
+        Decimal places of the data.
+
+    Raises
+    ------
+    InputError
+        If the data cannot be read, the labels are not whole numbers from 0, without gaps, one for
+        each record, or `hidden` is not one entry for each cluster and attribute.
+
+    Examples
+    --------
+    >>> import microagg
+    >>> data = {"pay": [10, 11, 12, 10, 11, 95]}
+    >>> round(microagg.information_loss(data, [0, 0, 0, 1, 1, 1]), 4)
+    80.5752
     """
+    if isinstance(labels, Partition):
+        records = records_of(X, labels, decimals)
+        records = records if attributes is None else records.only(attributes)
+        labels = labels.labels
+    else:
+        records = read_records(X, attributes, decimals=decimals)
+        labels = _checked_labels(labels, records.n)
+        gap = int(np.argmin(np.bincount(labels)))
+        if not (labels == gap).any():
+            msg = f"no record has the label {gap}; number the clusters 0, 1, ... without gaps"
+            raise InputError(msg)
+    hidden = _checked_hidden(hidden, int(labels.max()) + 1, len(records.names))
     points = scaled(records, "standardise", constant="keep")
     order, starts = in_clusters(labels)
     sizes = np.diff(np.append(starts, len(labels)))

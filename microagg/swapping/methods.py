@@ -315,7 +315,7 @@ def _swapped(roles: Roles, moves: Sequence[Move], way: str, *, k: int, **how: An
             columns = tuple((original if j in move.unswapped else now)[names[j]] for j in move.by)
             basis = Records(tuple(names[j] for j in move.by), columns, roles.records.decimals)
             method = "individual ranking" if basis.names == (name,) else way
-            made[id(move)] = Partition.of(basis, move.labels, k, method)
+            made[id(move)] = Partition.of(basis, move.labels, k, method, published=False)
         partitions[name] = made[id(move)]
         sources[name] = move.source
         new[name] = now[name] = original[name][move.source]

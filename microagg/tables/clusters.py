@@ -73,6 +73,7 @@ def cells(
     bounds: Mapping[str, tuple[Number, Number]] | None = None,
     top: int = 5,
     decimals: int | None = None,
+    contributor: str | Sequence[Any] | None = None,
 ) -> Table:
     """Table of clusters by attributes.
 
@@ -101,6 +102,9 @@ def cells(
         How many of the largest contributions of a cell are kept for the rules.
     decimals : int, optional
         Decimal places of the data.
+    contributor : str or sequence, optional
+        Who each record belongs to: a column, or n identifiers; those of the partition by default.
+        Its records in a cluster count as one contribution, their sum.
 
     Returns
     -------
@@ -123,7 +127,7 @@ def cells(
     """
     return cluster_table(
         X, partition, totals=totals, groups=groups, identities=identities, share=share,
-        negative=negative, bounds=bounds, top=top, decimals=decimals,
+        negative=negative, bounds=bounds, top=top, decimals=decimals, contributor=contributor,
     ).table  # fmt: skip
 
 
@@ -139,15 +143,19 @@ def cluster_table(
     bounds: Mapping[str, tuple[Number, Number]] | None = None,
     top: int = 5,
     decimals: int | None = None,
+    contributor: str | Sequence[Any] | None = None,
 ) -> ClusterTable:
     """Table of clusters by attributes, with what is special about its cells; see `cells`."""
     from scipy.sparse import coo_array, csr_array
 
-    records = records_of(X, partition, decimals)
+    records = records_of(X, partition, decimals, contributor)
     check_choice("negative", negative, NEGATIVE)
     found = as_identities(identities, records, share)
     labels, sizes, d = partition.labels, partition.sizes, len(records.names)
-    people = contributions(records.units, labels, records.names, negative=negative, top=top)
+    people = contributions(
+        records.units, labels, records.names, negative=negative, top=top,
+        contributor=records.contributor,
+    )  # fmt: skip
     draft = _Draft(
         records, sizes, cluster_sums(records.units, labels), *records.bounds(bounds or {})
     )

@@ -13,7 +13,7 @@ from csp.tables.contributors import Contributors
 from microagg.partitions.partition import cluster_sums
 from microagg.records import Ints
 
-__all__ = ["NEGATIVE", "contributions", "largest", "sides_of_units"]
+__all__ = ["NEGATIVE", "added_up", "contributions", "largest", "sides_of_units"]
 
 NEGATIVE = {
     "error": "negative values are refused",
@@ -49,13 +49,32 @@ def sides_of_units(units: Ints, names: Sequence[str], negative: str) -> tuple[In
     return (units,)
 
 
+def added_up(units: Ints, labels: Ints, contributor: Ints) -> tuple[Ints, Ints, Ints]:
+    """Add up what each contributor contributes to each cluster: (m, d), its cluster and itself."""
+    pairs, place = np.unique(np.column_stack([labels, contributor]), axis=0, return_inverse=True)
+    return cluster_sums(units, place.ravel()), pairs[:, 0], pairs[:, 1]
+
+
 def contributions(
-    units: Ints, labels: Ints, names: Sequence[str], *, negative: str, top: int
+    units: Ints,
+    labels: Ints,
+    names: Sequence[str],
+    *,
+    negative: str,
+    top: int,
+    contributor: Ints | None = None,
 ) -> Contributors:
     """Contributors of the cells, in C order of clusters by attributes, the largest `top` by name.
 
-    Every record of a cluster counts, also with 0; the identifiers are the record numbers.
+    Every record of a cluster counts, also with 0; the identifiers are the record numbers. Where
+    contributors, (n,), are given, the identifiers are those, each counts once in a cluster, and its
+    records in it are added up, with their signs, before rules look at them.
     """
+    owners = None
+    if contributor is not None:
+        if negative == "error":
+            sides_of_units(units, names, negative)  # names the row
+        units, labels, owners = added_up(units, labels, contributor)
     sides = sides_of_units(units, names, negative)
     sizes = np.bincount(labels)
     found: Contributors | None = None
@@ -68,6 +87,7 @@ def contributions(
             count = cluster_sums(here.astype(np.int64), labels).ravel()
             gone = np.arange(top) >= count[:, None]
             best[gone], who[gone] = 0, -1
+        who = who if owners is None else np.where(who < 0, -1, owners[who])
         found = Contributors(count, cluster_sums(side, labels).ravel(), best, who, found)
     assert found is not None
     return found

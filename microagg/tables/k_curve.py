@@ -9,6 +9,7 @@ from typing import Any
 from csp.clock import Clock
 from csp.errors import InputError
 from csp.rules import Rule
+from microagg.partitions.contributors import joined_to_k
 from microagg.partitions.mdav import mdav_labels
 from microagg.partitions.partition import Partition
 from microagg.records import check_k, read_records
@@ -28,6 +29,7 @@ class KPoint:
     Attributes
     ----------
     k : int
+        Records, or different contributors where these were named.
     information_loss : float
         Percent of the variance that the means do not keep.
     sensitive_means : int or None
@@ -50,6 +52,7 @@ def k_curve(
     scale: str = "standardise",
     constant: str = "keep",
     negative: str = "error",
+    contributor: str | Sequence[Any] | None = None,
     time_limit: float | None = None,
 ) -> tuple[KPoint, ...]:
     """Loss and sensitive means of plain MDAV for several k.
@@ -61,13 +64,15 @@ def k_curve(
     rule : Rule or str, optional
         What makes a mean sensitive (see `microagg.disclosure`).
     ks : sequence of int
-        Those above half of the records are left out.
+        Those above half of the records, or above all contributors, are left out.
     scale : str
         One of `microagg.scaling.SCALES`.
     constant : {"error", "keep"}
         Whether an attribute with one value only is refused or kept.
     negative : str
         How the rule reads negative values; see `microagg.disclosure`.
+    contributor : str or sequence, optional
+        Who each record belongs to; see `microagg.mdav`.
     time_limit : float, optional
         Wall seconds; then the curve ends early.
 
@@ -98,18 +103,20 @@ def k_curve(
     4 41.0 0
     """
     clock = Clock.of(time_limit)
-    records = read_records(X)
+    records = read_records(X, contributor=contributor)
     if records.n < 4:
         msg = f"{records.n} records make no two clusters of 2; a curve needs at least 4"
         raise InputError(msg)
     points = scaled(records, scale, constant=constant)
     found = []
     for k in ks:
-        if k > records.n // 2:
+        if k > min(records.n // 2, records.contributors):
             continue
         if clock.over:
             break
-        partition = Partition.of(records, mdav_labels(points, check_k(k, records.n, 2)), k, "MDAV")
+        labels = mdav_labels(points, check_k(k, records.n, 2))
+        labels = joined_to_k(points, labels, records.contributor, k)
+        partition = Partition.of(records, labels, k, "MDAV")
         sensitive = None
         if rule is not None:
             sensitive = disclosure(records, partition, rule, negative=negative).count

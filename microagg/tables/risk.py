@@ -19,7 +19,7 @@ from csp.tables.cross.frames import columns_to_frame
 from microagg.partitions.partition import Partition, cluster_sums, records_of
 from microagg.records import Bools, Frozen, Ints
 from microagg.tables.clusters import cells
-from microagg.tables.contributions import NEGATIVE, largest
+from microagg.tables.contributions import NEGATIVE, added_up, largest
 from microagg.tables.forms import forms_of, largest_read, strictest
 
 __all__ = ["Disclosure", "corresponding_p", "disclosure", "disclosures"]
@@ -114,6 +114,7 @@ def disclosure(
     *,
     negative: str = "error",
     decimals: int | None = None,
+    contributor: str | Sequence[Any] | None = None,
 ) -> Disclosure:
     """Find the cells whose published mean tells a contribution too closely.
 
@@ -134,6 +135,10 @@ def disclosure(
         of the paper as they stand, which mean nothing where values of both signs meet.
     decimals : int, optional
         Decimal places of the data.
+    contributor : str or sequence, optional
+        Who each record belongs to, where one person or firm may have several: a column of the data,
+        or n identifiers; those of the partition by default. What a contributor has in a cluster is
+        added up before the rule looks at it.
 
     Returns
     -------
@@ -152,8 +157,15 @@ def disclosure(
     >>> halves = microagg.Partition.of(microagg.read_records(data), [0, 0, 0, 1, 1, 1], 3, "halves")
     >>> microagg.disclosure(data, halves, "P(60)")
     Disclosure(1 of 2 cells sensitive to P(60,1), 50.00 %)
+
+    Two of the first three records are of one firm.
+
+    >>> microagg.disclosure(data, halves, "P(60)", contributor=list("aabcde"))
+    Disclosure(2 of 2 cells sensitive to P(60,1), 100.00 %)
     """
-    return disclosures(X, partition, [rule], negative=negative, decimals=decimals)[0]
+    return disclosures(
+        X, partition, [rule], negative=negative, decimals=decimals, contributor=contributor
+    )[0]
 
 
 def disclosures(
@@ -163,13 +175,17 @@ def disclosures(
     *,
     negative: str = "error",
     decimals: int | None = None,
+    contributor: str | Sequence[Any] | None = None,
 ) -> tuple[Disclosure, ...]:
     """Judge one partition by several rules, each apart; see `disclosure`."""
-    records = records_of(X, partition, decimals)
+    records = records_of(X, partition, decimals, contributor)
     check_choice("negative", negative, (*NEGATIVE, "raw"))
     wholes = [as_rule(rule) for rule in rules]
     if negative == "raw":
-        masks = [_raw(records.units, partition.labels, rule) for rule in wholes]
+        units, labels = records.units, partition.labels
+        if records.contributor is not None:
+            units, labels, _ = added_up(units, labels, records.contributor)
+        masks = [_raw(units, labels, rule) for rule in wholes]
     else:
         top = max(map(largest_read, wholes))
         table = cells(records, partition, totals=False, identities=None, negative=negative, top=top)

@@ -331,3 +331,73 @@ def test_an_interrupt_keeps_the_partition_at_hand(data, tmp_path, monkeypatch):
     none = run(*words, tmp_path / "none.csv")
     assert none.exit_code == 130
     assert not (tmp_path / "none.csv").exists()
+
+
+PANEL = [
+    ("a", 10, 3), ("a", 11, 4), ("a", 12, 3), ("b", 10, 5), ("c", 11, 6),
+    ("d", 95, 7), ("e", 40, 8), ("f", 50, 9), ("g", 60, 9),
+]  # fmt: skip
+
+
+@pytest.fixture
+def panel(tmp_path):
+    path = tmp_path / "panel.csv"
+    path.write_text("\n".join(["firm,pay,hours", *(f"{f},{p},{h}" for f, p, h in PANEL)]) + "\n")
+    return path
+
+
+def clusters_of(path):
+    """Firms by the means that stand for their records."""
+    found = {}
+    for row, (firm, _, _) in zip(read(path), PANEL, strict=True):
+        found.setdefault(tuple(row.values()), set()).add(firm)
+    return found
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        (), ("--clusters", "vmdav"), ("--clusters", "mondrian"), ("--rules", "P(10)"),
+        *(("--rules", "P(10)", "--comply", way) for way in ("merge", "grow", "suppress")),
+        ("--rules", "P(10)", "--comply", "merge", "--most", 6),
+        ("--rules", "P(10)", "--comply", "merge", "--diverse", "hours=2"),
+    ],
+)  # fmt: skip
+def test_k_counts_contributors(panel, tmp_path, ask):
+    out, facts, page = (tmp_path / name for name in ("o.csv", "s.json", "r.html"))
+    asked = (panel, "-k", 3, "--attributes", "pay", "--contributor", "firm", *ask)
+    result = run(*asked, "-o", out, "--summary", facts, "--report", page)
+    assert result.exit_code == 0, result.output
+    assert "at least 3 different contributors" in result.output
+    assert list(read(out)[0]) == ["pay"]
+    if "suppress" not in ask:
+        assert all(len(firms) >= 3 for firms in clusters_of(out).values())
+    told = json.loads(facts.read_text())
+    assert told["k_counts"] == "contributors"
+    assert "fewest_contributors" not in told
+
+
+def test_a_contributor_is_published_where_it_is_kept_only(panel, tmp_path):
+    out = tmp_path / "o.csv"
+    asked = (panel, "-k", 3, "--contributor", "firm", "-o", out)
+    assert run(*asked).exit_code == 0
+    assert list(read(out)[0]) == ["pay", "hours"]
+    assert run(*asked, "--keep", "firm").exit_code == 2
+    assert run(*asked, "--keep", "firm", "--keep-identifiers").exit_code == 0
+    assert list(read(out)[0]) == ["pay", "hours", "firm"]
+    both = run(*asked, "--attributes", "pay,firm")
+    assert both.exit_code == 2
+    assert "--contributor firm names an attribute too" in both.output
+
+
+def test_methods_that_know_records_only_say_so(panel):
+    for way in ("drop", "optimise"):
+        asked = ("--rules", "P(10)", "--comply", way, "--contributor", "firm")
+        result = run(panel, "-k", 3, "--attributes", "pay", *asked)
+        assert result.exit_code == 2
+        assert "--comply suppress, --comply grow or --comply merge" in " ".join(
+            result.output.split()
+        )
+    few = run(panel, "-k", 8, "--attributes", "pay", "--contributor", "firm")
+    assert few.exit_code == 2
+    assert "more than the 7 contributors" in few.output

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import pickle
+import re
+import sys
+from enum import Enum
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import attacks
 import csp
+import instances
+import microagg
 from csp import InputError, Mechanism, Problem, Table, audit, intervals, link, protect, suppress
+from csp.calls import named_errors
 
 TABLE = Table.from_array([[1, 2], [3, 4]])
 
@@ -85,3 +95,87 @@ def test_a_right_call_is_not_touched():
     assert protect(TABLE, "FREQ(2)", width=1).audit.safe
     assert Mechanism(rules="FREQ(2)", width=1).width == 1
     assert csp.protect.__doc__ is not None
+
+
+def packages():
+    """Packages with public names, and the modules that they offer, at any depth."""
+    left = ["csp", "attacks", "microagg", "instances"]
+    below = ["csp.errors"]  # what makes messages knows no errors of calls yet
+    for name in left:  # it grows
+        home = importlib.import_module(name)
+        stub = Path(home.__file__).with_suffix(".pyi")
+        text = stub.read_text() if stub.exists() else ""
+        left += [f"{name}.{one}" for one in re.findall(rf"from {name} import (\w+) as", text)]
+    return [name for name in left if name not in below]
+
+
+def offered():
+    """Every function and class that a package offers, but errors and what cannot be made."""
+    for package in packages():
+        home = importlib.import_module(package)
+        for name in getattr(home, "__all__", ()):
+            value = getattr(home, name)
+            plain = inspect.isfunction(value) or (
+                inspect.isclass(value)
+                and not issubclass(value, (BaseException, Enum))
+                and not inspect.isabstract(value)
+                and not getattr(value, "_is_protocol", False)
+            )
+            if plain:
+                yield package, name, value
+
+
+OFFERED = list(offered())
+
+
+@pytest.mark.parametrize(
+    "function", [value for _, _, value in OFFERED], ids=[f"{p}.{n}" for p, n, _ in OFFERED]
+)
+def test_every_public_callable_names_a_wrong_argument(function):
+    with pytest.raises(InputError, match=f"{function.__name__} has no argument 'no_such_thing'"):
+        function(no_such_thing=1)
+
+
+@pytest.mark.parametrize(
+    ("cls", "name"),
+    [
+        (value, name)
+        for _, _, value in OFFERED
+        if inspect.isclass(value)
+        for name, member in vars(value).items()
+        if isinstance(member, (classmethod, staticmethod)) and not name.startswith("_")
+    ],
+)
+def test_other_ways_to_make_a_value_name_it_too(cls, name):
+    with pytest.raises(InputError, match=f"{name} has no argument 'no_such_thing'"):
+        getattr(cls, name)(no_such_thing=1)
+
+
+def test_missing_arguments_are_named():
+    with pytest.raises(InputError, match="mdav: missing a required argument: 'k'"):
+        microagg.mdav({"a": [1, 2]})
+    with pytest.raises(InputError, match="from_columns: missing a required argument"):
+        csp.Hierarchy.from_columns()
+    with pytest.raises(InputError, match="too many positional arguments"):
+        instances.load("demo", 2)
+
+
+@pytest.mark.parametrize("function", [microagg.mdav, attacks.matching, csp.link])
+def test_functions_stay_what_they_are(function):
+    assert pickle.loads(pickle.dumps(function)) is function
+    assert function.__doc__
+    home = sys.modules[function.__module__]
+    assert getattr(home, function.__name__) is function
+    assert vars(home) is function.__globals__  # examples are looked for by that
+    told = inspect.signature(function)
+    assert told == inspect.signature(function.__wrapped__)
+    assert not any(p.kind is p.VAR_KEYWORD for p in told.parameters.values())
+
+
+def test_errors_inside_are_not_hidden():
+    def inner(a):
+        return a + None
+
+    with pytest.raises(TypeError, match="unsupported operand"):
+        named_errors(inner)(1)
+    assert named_errors(named_errors(inner)).__wrapped__ is inner

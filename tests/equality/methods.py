@@ -125,7 +125,7 @@ def _columns(world: World, number: int) -> dict[str, list[float]]:
     return {
         name: [float(row[j]) for row in cells]
         for j, name in enumerate(head.split(","))
-        if name != "g"
+        if name not in ("g", "firm")
     }
 
 
@@ -134,6 +134,7 @@ MAKERS: dict[str, Callable[[Any], Any]] = {
     "vmdav": lambda data: microagg.vmdav(data, 3),
     "mondrian": lambda data: microagg.mondrian(data, 3),
     "individual_ranking": lambda data: microagg.individual_ranking(data, 3),
+    "mdav by contributor": lambda data: microagg.mdav(data, 3, contributor=list("pqrpqr")),
     **{
         f"comply by {way}": lambda data, way=way: microagg.comply(data, 3, "P(1)", method=way)
         for way in ("merge", "grow", "drop", "optimise", "suppress")

@@ -328,7 +328,8 @@ def _masked(most: int) -> Iterator[World]:
     files = tuple(
         {
             "data.csv": csv_text(
-                "x,y,g", [(v, 50 + n, "ab"[n % 2]) for n, v in enumerate((*low, *high))]
+                "x,y,g,firm",
+                [(v, 50 + n, "ab"[n % 2], "pqrpqr"[n]) for n, v in enumerate((*low, *high))],
             )
         }
         for low, high in halves

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cellveil.cli import options
-from cellveil.cli.answers import finish
+from cellveil.cli.answers import finish, noted
 from cellveil.cli.options import option
 from cellveil.front import refuse
 from cellveil.render.screen import tell
@@ -23,6 +23,7 @@ def check(
     *,
     quasi_identifiers: options.QuasiIdentifiers = None,
     confidential: options.Confidential = None,
+    contributor: options.Person = None,
     k: Annotated[int | None, option("Least size of a class asked for.", "NUMBER", "-k")] = None,
     p: Annotated[
         int | None, option("Least number of confidential values asked for.", "NUMBER", "-p")
@@ -61,6 +62,7 @@ def check(
         text_file(data, sep, decimal, encoding, na),
         split_names(quasi_identifiers, "--quasi-identifiers") if quasi_identifiers else None,
         secret,
+        contributor=contributor,
     )
     asked: dict[str, bool] = {}
     if k is not None:
@@ -75,19 +77,23 @@ def check(
 
 
 def _check_words(found: Anonymity, k: int | None, asked: dict[str, bool]) -> list[str]:
+    people = f" different contributor{'s' * (found.k > 1)}" if found.by_contributor else ""
     lines = [
         f"{len(found.classes)} records in {len(found.sizes)} classes of equal "
-        f"{', '.join(found.quasi_identifiers)}; the smallest has {found.k}."
+        f"{', '.join(found.quasi_identifiers)}; the smallest has {found.k}{people}."
     ]
     few = found.below(max(k or 2, 2))
     if len(few):
         rows = ", ".join(str(row + 1) for row in few[:5].tolist())
         more = ", ..." if len(few) > 5 else ""
         where = "Alone in their class" if (k or 2) <= 2 else f"In classes of fewer than {k}"
+        if found.by_contributor:
+            where = f"In classes of fewer than {max(k or 2, 2)} contributors"
         lines.append(f"{where}: {len(few)} (row{'s' if len(few) > 1 else ''} {rows}{more}).")
     for part in found.confidential:
         distance = "" if part.t is None else f"; distance from the file up to {float(part.t):.4g}"
         lines.append(f"{part.name}: at least {part.p} values in every class{distance}.")
+    lines += map(noted, found.notes)
     lines += [f"The file is {'' if holds else 'not '}{words}." for words, holds in asked.items()]
     return lines
 

@@ -133,6 +133,7 @@ def anonymise(
             "Different values of a column among the candidates; once for each.", "COLUMN=NUMBER"
         ),
     ] = None,
+    contributor: options.Person = None,
     form: Annotated[
         Literal["text", "columns"], option("Ranges as text, or as two columns of numbers.")
     ] = "text",
@@ -159,7 +160,8 @@ def anonymise(
         text_file(data, sep, decimal, encoding, na), k, list(known or ["sum"]), within,
         attributes=split_names(attributes, "--attributes") if attributes else None,
         importance=by_column(importance, "--importance", read_fraction),
-        diverse=by_column(diverse, "--diverse", read_whole), time_limit=time_limit,
+        diverse=by_column(diverse, "--diverse", read_whole), contributor=contributor,
+        time_limit=time_limit,
     )  # fmt: skip
     facts, words = found.summary(reveal=reveal), _range_words(found, reveal=reveal)
     _published(found.to_columns(form), facts, words, output, summary)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cellveil.cli import options
-from cellveil.cli.answers import finish
+from cellveil.cli.answers import finish, noted
 from cellveil.cli.microdata import sentences
 from cellveil.cli.options import flag, option
 from cellveil.front import refuse
@@ -35,6 +35,7 @@ def microaggregate(
     keep: Annotated[
         str | None, option("Columns to publish as they are, by commas.", "COLUMNS")
     ] = None,
+    contributor: options.Person = None,
     keep_identifiers: Annotated[
         bool, flag("With --keep: also columns that tell records apart.", "--keep-identifiers")
     ] = False,
@@ -111,7 +112,7 @@ def microaggregate(
     from csp.exact import read_whole
     from csp.rules import parse_rules
     from microagg.kept import kept_columns
-    from microagg.records import read_records
+    from microagg.records import notes_on, read_records
 
     if comply is not None and rules is None:
         refuse(f"--comply {comply} needs --rules, by which means are sensitive")
@@ -137,9 +138,9 @@ def microaggregate(
     kept = split_names(keep, "--keep") if keep else ()
     file = text_file(data, sep, decimal, encoding, na)
     varied = by_column(diverse, "--diverse", read_whole) or {}
-    names = _names(file, masked, kept, varied)
+    names = _names(file, masked, kept, {*varied, *([contributor] if contributor else ())})
     rule = None if rules is None else parse_rules(rules)
-    records = read_records(file, names, decimals=decimals)
+    records = read_records(file, names, decimals=decimals, contributor=contributor)
     if records.note:
         say(records.note)
     whole = kept_columns(file, kept, identifiers=keep_identifiers)
@@ -169,6 +170,8 @@ def microaggregate(
             ask |= {"most": most, "diverse": varied, "attributes": records.names}
             ask |= {"decimals": decimals}
         source: Any = file if varied else records
+        if varied:
+            ask |= {"contributor": contributor}
         result = found = _compliant(source, k, rule, comply, clock, ask)
         facts, safe = found.summary(reveal=reveal), True
         lines = sentences.compliant_words(found, reveal=reveal)
@@ -180,6 +183,11 @@ def microaggregate(
     if beside:
         facts["kept"] = sentences.count_kept(columns, beside)
         lines += sentences.kept_words(facts["kept"])
+    apart = {*records.names, *varied}
+    notes = notes_on(file, apart, records.n, records.contributor)
+    if notes:
+        facts["notes"] = list(notes)
+        lines += map(noted, notes)
     if output is not None and not safe:
         lines.append(
             f"{output} was not written: some cluster means are sensitive. Add --comply merge (or "

@@ -72,6 +72,8 @@ def plain_facts(partition: Partition, judged: Disclosure | None, *, reveal: bool
         "smallest_cluster": int(partition.sizes.min()),
         "largest_cluster": int(partition.sizes.max()),
     }
+    if partition.contributor is not None:
+        facts["k_counts"] = "contributors"
     if reveal:
         facts["information_loss"] = partition.information_loss
     if judged is not None and reveal:
@@ -79,6 +81,12 @@ def plain_facts(partition: Partition, judged: Disclosure | None, *, reveal: bool
     elif judged is not None:
         facts["disclosure"] = {"rule": judged.rule, "cells": judged.cells, "safe": not judged.count}
     return facts
+
+
+def people_words(partition: Partition) -> Iterator[str]:
+    """Say how many contributors each cluster has at least, where they are known."""
+    if partition.contributor is not None:
+        yield f"Every cluster has records of at least {partition.k} different contributors."
 
 
 def plain_words(partition: Partition, judged: Disclosure | None, *, reveal: bool) -> list[str]:
@@ -89,6 +97,7 @@ def plain_words(partition: Partition, judged: Disclosure | None, *, reveal: bool
         f"{int(sizes.max())} by {partition.method}"
         + (f"; information loss {partition.information_loss:.4f} %." if reveal else ".")
     ]
+    lines += people_words(partition)
     if judged is None:
         lines.append("The means were not tested; give --rules to find sensitive ones.")
     elif judged.count and not reveal:
@@ -123,6 +132,7 @@ def compliant_words(found: Compliant, *, reveal: bool) -> list[str]:
         f"{len(found.rows)} records in {len(sizes)} clusters of {int(sizes.min())} to "
         f"{int(sizes.max())}{_loss_words(found) if reveal else ''}."
     ]
+    lines += people_words(found.partition)
     if found.suppressed is not None:
         facts = found.suppressed.summary()
         lines.append(

@@ -13,7 +13,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from cellveil.cli import options
-from cellveil.cli.answers import finish, terminal
+from cellveil.cli.answers import finish, noted, terminal
 from cellveil.cli.options import argument, option
 from cellveil.cli.taking import Rest, taking
 from cellveil.front import refuse
@@ -208,7 +208,7 @@ def _advice(found: Inspection) -> Iterator[str]:
             "job does."
         )
     for words in found.problems:
-        yield f"{words[0].upper()}{words[1:]}."
+        yield noted(words)
     largest = max(table.cells for table in found.tables)
     if largest > 50_000:
         yield f"{largest:,} cells: expect a safe pattern in a minute or so, a good one in ten."

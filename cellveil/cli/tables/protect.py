@@ -243,7 +243,7 @@ def _lines(asked: Requirements, done: _Done, *, reveal: bool) -> list[str]:
     from cellveil.render.tables import cost_words, promises, quality, sizes
 
     result = done.result
-    lines = [f"{note[0].upper()}{note[1:]}." for note in result.table.notes]
+    lines = [answers.noted(note) for note in result.table.notes]
     if result.audit.cut_short:
         lines.append("Not every interval was followed to its end; those ends are left empty.")
     lines.append(sizes(result.problem, result.pattern, reveal=reveal))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from cellveil.cli import options
-from cellveil.cli.answers import finish, hashes, print_columns
+from cellveil.cli.answers import finish, hashes, noted, print_columns
 from cellveil.front import SAFE, explained, folder_for, message_of, refuse
 from cellveil.io.files import check_outputs, result_columns, write_columns
 from cellveil.io.inputs import read_known, read_table
@@ -138,7 +138,7 @@ def protect_each(
             continue
         facts[name] = result.summary(reveal=reveal) | {"files": named}
         for note in tables[name].notes:
-            say(f"{name}: {note}.")
+            say(f"{name}: {noted(note)}")
         promised |= dict.fromkeys(promises(result))
     errors = {name: message for name, (message, _) in failed.items()}
     rows = [{"table": name, **facts.get(name, {}), "error": errors.get(name)} for name in places]

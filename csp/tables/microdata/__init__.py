@@ -2,5 +2,6 @@
 
 `from_microdata` is the door. `contributions` says what is wanted and what records contribute,
 `combinations` and `grouping` add up in memory, in batches of `records`, `aggregation` where the
-records lie (`duckdb_records`), `workers` on a cluster, by way of `partitioned` frames.
+records lie (`duckdb_records`), `workers` on a cluster, by way of `partitioned` frames. Where nobody
+names the contributors of records, `repeats` looks for a column that may.
 """

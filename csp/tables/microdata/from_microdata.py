@@ -29,6 +29,7 @@ from csp.tables.microdata.combinations import check_combinations
 from csp.tables.microdata.contributions import Stage, Wanted, records_of
 from csp.tables.microdata.grouping import Found, Tally
 from csp.tables.microdata.partitioned import has_workers
+from csp.tables.microdata.repeats import EACH, repeating_identifier
 from csp.tables.microdata.workers import aggregated_by_workers
 
 __all__ = ["NEGATIVE", "tabulate"]
@@ -151,8 +152,7 @@ def tabulate(
     keep = 5 if top is None else whole_number("top", top, 1, why)
     roots, told = total_codes(total, names)
     notes = _unused(data, contributor, weight, shadow)
-    if contributor is None and not any("<HOLDING>" in note for note in notes):
-        notes = (*notes, "each record counts as one contributor, since none is named")
+    marked = any("<HOLDING>" in note for note in notes)
     data, hierarchies, decimals = _from_layout(data, names, value, hierarchies, decimals, roots)
     data = native_frame(data)
     check_known("hierarchies", hierarchies, names, "dimensions")
@@ -180,12 +180,19 @@ def tabulate(
         empty,
     )  # fmt: skip
     limit = None if memory is None else memory_size(memory)
+    who = None
     if has_workers(data):
         found = aggregated_by_workers(data, wanted, limit, progress)
     elif memory is not None or is_relation(data) or is_ibis(data):
         found = aggregated(data, wanted, limit, progress)
     else:
         found = _in_memory(data, wanted)
+        if contributor is None and not marked:
+            apart = {*wanted.columns, *([shadow] if shadow else ())}
+            who = repeating_identifier(data, apart, found.records)
+    if contributor is None and not marked:
+        hint = "" if who is None else f"; {who!r} repeats: contributor={who!r}?"
+        notes = (*notes, f"{EACH}, since none is named{hint}")
     table = _assembled(make, found, wanted, notes)
     if shadow is not None:
         judged = tabulate(
@@ -211,7 +218,7 @@ def _in_memory(data: Any, wanted: Wanted) -> Found:
     tally = Tally(wanted, trees)
     leaf = np.ravel_multi_index(positions, [len(tree.codes) for tree in trees])
     tally.add(replace(records, leaf=leaf, ordered=True))
-    return replace(tally.result(scale), library=columns.library)
+    return replace(tally.result(scale), library=columns.library, records=len(leaf))
 
 
 def _assembled(make: Callable[..., T], found: Found, wanted: Wanted, notes: tuple[str, ...]) -> T:

@@ -56,6 +56,8 @@ class Found:
     scale : int
     library : str
         Of the caller's frame.
+    records : int
+        How many there are, where all of them were in memory.
     """
 
     places: NDArray[np.int64]
@@ -65,6 +67,7 @@ class Found:
     trees: tuple[Hierarchy, ...]
     scale: int
     library: str = ""
+    records: int = 0
 
 
 _Known = tuple[dict[bool, Sums], dict[bool, Largest]]

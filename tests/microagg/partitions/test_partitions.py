@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import csv
+from decimal import Decimal
 from fractions import Fraction
 from unittest import mock
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -337,3 +340,96 @@ def test_individual_ranking_groups_each_attribute_by_itself(method):
     assert found.information_loss == pytest.approx(0.8339, abs=5e-5)
     assert "6 records, 2 attributes" in repr(found)
     assert list(found.to_frame("pandas")["pay"]) == pytest.approx(found.masked[:, 1].tolist())
+
+
+# ---- numbers that no float tells apart -----------------------------------------------------------
+
+BEYOND = 2**53
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        [BEYOND + i for i in range(1, 7)],
+        np.array([-(2**60) - 2**20 * i for i in range(6)]),
+        [2**70 + i * 2**60 for i in range(6)],
+        [f"{90071992547409 + i}.93" for i in range(6)],
+        [Decimal("90071992547409.93") + i for i in range(6)],
+    ],
+)
+def test_means_beyond_floats_are_refused(column):
+    for make in (microagg.mdav, microagg.vmdav, microagg.mondrian, microagg.individual_ranking):
+        with pytest.raises(InputError, match=r"beyond 2\*\*53"):
+            make({"x": column}, 3)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        [BEYOND - i for i in range(6)],
+        [float(BEYOND * (i + 1)) for i in range(6)],  # floats are what they are
+        [f"0.{i}7143516373249306" for i in range(6)],  # and so are those written down
+        ["12345678.25", "12345679.5", "3", "4", "5", "6"],
+        list(map(Decimal, range(6))),
+    ],
+)
+def test_other_means_are_not(column):
+    found = microagg.mdav({"x": column}, 3)
+    wanted = [[Fraction(str(c)) for c in map(column.__getitem__, m)] for m in found.members()]
+    for mean, members in zip(found.centroids[:, 0], wanted, strict=True):
+        assert mean == pytest.approx(float(sum(members) / len(members)), rel=1e-15)
+    if isinstance(column[0], int):  # sizes times means are the sums, to the unit
+        for mean, members in zip(found.centroids[:, 0], wanted, strict=True):
+            assert round(Fraction(float(mean)) * len(members)) == pytest.approx(sum(members), abs=1)
+
+
+# ---- groups of other sizes than k ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("k", [3])
+def test_vmdav_on_groups_of_5_4_and_7(seed, k):
+    rng = np.random.default_rng(seed)
+    truth = np.repeat([0, 1, 2], [5, 4, 7])
+    points = np.array([[0, 0], [100, 0], [0, 100]])[truth] + rng.normal(0, 1, (16, 2)).round(3)
+    for gamma in (0.0, 0.2, 0.5, 1.1):
+        found = vmdav_labels(points, k, gamma)
+        assert found.tolist() == oracles.vmdav(points, k, gamma)
+    # The gamma that loses least mixes none of the groups; 0 always has to: 5 is not 3 and 3.
+    best = microagg.vmdav(points, k).labels
+    assert all(len(set(truth[best == g])) == 1 for g in set(best.tolist()))
+    fixed = vmdav_labels(points, k, 0.0)
+    assert any(len(set(truth[fixed == g])) > 1 for g in set(fixed.tolist()))
+
+
+# ---- information loss of any data ----------------------------------------------------------------
+
+
+def test_information_loss_takes_what_its_siblings_take():
+    data = {"age": [21, 60, 24, 22, 61, 65], "pay": [9, 30, 8, 10, 33, 31], "name": list("abcdef")}
+    found = microagg.mdav(data, 3, attributes=["age", "pay"])
+    wanted = found.information_loss
+    for columns in (data, pd.DataFrame(data), pl.DataFrame(data)):
+        assert microagg.information_loss(columns, found) == wanted
+        assert microagg.information_loss(
+            columns, found.labels.tolist(), attributes=["age", "pay"]
+        ) == pytest.approx(wanted)
+    # By hand: 100 * SSE / SST of one attribute, whose scale does not matter.
+    values, labels = [Fraction(v) for v in (21, 60, 24, 22, 61, 65)], [0, 1, 0, 0, 1, 1]
+    means = [sum(v for v, g in zip(values, labels, strict=True) if g == h) / 3 for h in (0, 1)]
+    sse = sum((v - means[g]) ** 2 for v, g in zip(values, labels, strict=True))
+    sst = sum((v - sum(values) / 6) ** 2 for v in values)
+    assert microagg.information_loss(data, labels, attributes=["age"]) == pytest.approx(
+        float(100 * sse / sst)
+    )
+    for wrong, words in (
+        ([0, 0, 0, 2, 2, 2], "no record has the label 1"),
+        ([0, 1], "one whole-number label each"),
+        ("abcdef", "one whole-number label each"),
+        ([0, 0, 0, -1, 1, 1], "at least 0"),
+        ([0, 0, 0, 0.5, 1, 1], "one whole-number label each"),
+    ):
+        with pytest.raises(InputError, match=words):
+            microagg.information_loss(data, wrong, attributes=["age"])
+    with pytest.raises(InputError, match="2 clusters and 1 attributes"):
+        microagg.information_loss(data, labels, [[True]], attributes=["age"])

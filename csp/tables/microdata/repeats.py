@@ -1,0 +1,148 @@
+"""A column that looks like the name of who reports, where records were taken for persons.
+
+In a panel one firm or person has several records. If nobody says so, each counts as a contributor
+of its own, and rules and k are kept by records only. So whoever tabulates or masks records without
+naming contributors is told of a column that may name them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import InputError
+from csp.tables.codes import numbered_owners
+from csp.tables.columns import (
+    LIBRARIES,
+    TextFile,
+    WholeFile,
+    column_names,
+    library_of,
+    read_columns,
+)
+
+__all__ = ["EACH", "repeating_identifier", "repeats_note", "telling_names"]
+
+EACH = "each record counts as one contributor"
+"""What is said where none is named."""
+
+_MOST = 200_000
+"""Records above which no column is looked for: it would take longer than it is worth."""
+
+_WIDEST = 200
+"""The same for columns."""
+
+_NAME = re.compile(
+    r"(business|company|contributor|customer|employee|employer|enterprise|establishment|firm|"
+    r"holding|household|individual|owner|patient|person|respondent|taxpayer|unit)?"
+    r"(id|ids|ident|identifier|key|no|nr|num|number|nummer|pid|uid)?"
+)
+_KINDS = frozenset((str, int))
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_PLAIN = re.compile(r"[+-]?[0-9]+")
+_DATE_OR_DECIMAL = re.compile(r"[+-]?[0-9]+[.,/:-][0-9.,/:eE+-]*([ T][0-9:.]+)?")
+
+_TELLING = 10
+"""A column with a telling name has at least one value for so many records: a panel of ten waves."""
+
+_OTHER = 2
+"""The same for any other column."""
+
+_FIRST = 2_000
+"""Records that are looked at first."""
+
+
+def repeats_note(data: Any, apart: Collection[str], records: int) -> str:
+    """Say that records are taken for contributors, and which column may name them; "" if none.
+
+    Parameters
+    ----------
+    data, apart, records
+        As for `repeating_identifier`.
+    """
+    name = repeating_identifier(data, apart, records)
+    return "" if name is None else f"{EACH}; {name!r} repeats: contributor={name!r}?"
+
+
+def repeating_identifier(data: Any, apart: Collection[str], records: int) -> str | None:
+    """Find a column that may say who each record belongs to, where some have several.
+
+    Columns with a telling name come first ("id", "firm", "person_nr"), then others of text, in the
+    order of the data. The column has a value in every record, fewer different ones than records,
+    and at least one for every two records, or for every ten if its name is telling. Dates and
+    numbers with decimals are none, nor are numbers whose name does not tell: they may be amounts.
+
+    Parameters
+    ----------
+    data : data frame, mapping of columns, or path
+        What lies elsewhere (a relation, a lazy frame) is not looked at, and of a path only columns
+        with a telling name, since each is read once more.
+    apart : collection of str
+        Columns that have a role already.
+    records : int
+        How many there are; too many are not looked at.
+
+    Returns
+    -------
+    str or None
+    """
+    path = isinstance(data, (str, PathLike, TextFile))
+    if records > _MOST or not (path or isinstance(data, (Mapping, WholeFile)) or _at_hand(data)):
+        return None
+    names = [name for name in column_names(data) if name not in apart]
+    telling = telling_names(names)
+    others = [] if path else [name for name in names if name not in telling]
+    for name, column in _read(data, [*telling, *others][:_WIDEST]):
+        if _identifies(column, telling=name in telling):
+            return name
+    return None
+
+
+def telling_names(names: Sequence[str]) -> list[str]:
+    """Names of columns that may tell persons or firms apart."""
+    return [name for name in names if isinstance(name, str) and _is_telling(name)]
+
+
+def _at_hand(data: Any) -> bool:
+    return library_of(data) in LIBRARIES and not hasattr(data, "collect")
+
+
+def _read(data: Any, names: list[str]) -> Iterator[tuple[str, NDArray[Any]]]:
+    for name in names:
+        try:
+            yield name, read_columns(data, [name], ()).arrays[0]
+        except InputError:  # it is not asked for, so what is wrong with it is nobody's trouble
+            continue
+
+
+def _is_telling(name: str) -> bool:
+    words = [word.lower() for word in _WORDS.findall(name)]
+    return bool(words) and _NAME.fullmatch(words[-1]) is not None
+
+
+def _identifies(column: NDArray[Any], *, telling: bool) -> bool:
+    n = len(column)
+    if column.dtype.kind not in "iuOU" or n < _TELLING:
+        return False
+    most = _TELLING if telling else _OTHER
+    first = column[:_FIRST].tolist()
+    if not _KINDS.issuperset(map(type, first)) or len(set(first)) * most < len(first):
+        return False  # cheap, and right for most
+    whole = column.dtype.kind in "iu"
+    if not whole:
+        entries = column.tolist()
+        if not _KINDS.issuperset(map(type, entries)):
+            return False
+        texts = [str(entry).strip() for entry in entries]
+        if any(map(_DATE_OR_DECIMAL.fullmatch, texts)):
+            return False
+        whole = all(map(_PLAIN.fullmatch, texts))
+    if whole and not telling:
+        return False
+    different, _, gap = numbered_owners(np.asarray(column))
+    return gap < 0 and different < n <= different * most
