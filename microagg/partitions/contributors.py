@@ -59,18 +59,26 @@ def joined_to_k(
         for begin, size in zip(starts.tolist(), sizes.tolist(), strict=True)
     ]
     into = np.arange(len(sizes))
-    means = sums / sizes[:, None]
+    means = np.ascontiguousarray((sums / sizes[:, None]).T)  # one row for each attribute
+    far = np.empty(len(sizes))
     while counts.min() < k:
         clock.check("every cluster had k contributors")
         few = int(np.argmin(counts))
-        far = ((means - means[few]) ** 2).sum(axis=1)
+        far[:] = 0.0
+        for row in means:
+            gap = row - row[few]
+            gap *= gap
+            far += gap
         far[few] = np.inf
         near = int(np.argmin(far))  # those that have joined another are nowhere
         people[near] |= people[few]
         sums[near] += sums[few]
         sizes[near] += sizes[few]
-        means[near] = sums[near] / sizes[near]
-        means[few], counts[few] = np.inf, len(contributor) + 1
+        means[:, near] = sums[near] / sizes[near]
+        means[:, few], counts[few] = np.inf, len(contributor) + 1
         counts[near] = len(people[near])
-        into[into == few] = near
+        into[few] = near
+    for label in range(len(into)):  # follow the chains
+        while into[into[label]] != into[label]:
+            into[label] = into[into[label]]
     return np.asarray(np.unique(into[labels], return_inverse=True)[1].ravel(), np.int64)
