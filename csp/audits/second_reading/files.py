@@ -224,7 +224,9 @@ def by_layout(
     """
     path = Path(path)
     try:
-        lines = _text_of(path).replace("\r\n", "\n").rstrip("\n \t\x1a").split("\n")
+        lines = _text_of(path).replace("\r\n", "\n").split("\n")
+        while lines and not lines[-1].strip(" \t\x1a"):
+            lines.pop()
         separator = layout.header.get("SEPARATOR")
         if separator:
             rows = list(csv.reader(lines, delimiter=separator, skipinitialspace=True))
@@ -253,6 +255,8 @@ def by_layout(
             total.setdefault(name, words[0])
         tree = _tree(layout, name, data)
         if tree:
+            if columns.missing is not None and None in data[name]:
+                tree.setdefault(columns.missing, "")
             trees.setdefault(name, [tree])
     decimals = columns.decimals
     if decimals is None and columns.value is not None and not table:

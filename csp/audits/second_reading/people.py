@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -151,6 +151,8 @@ class Reading:
         Each code with all codes above it, itself included.
     children : mapping of dimension to sequence of mappings of code to list of code
         One for each hierarchy.
+    seen : int
+        Decimal places of contributions.
     """
 
     columns: Columns
@@ -158,6 +160,7 @@ class Reading:
     cells: Mapping[Label, Cell]
     codes: Mapping[str, Mapping[str, frozenset[str]]]
     children: Mapping[str, Sequence[Mapping[str, Sequence[str]]]]
+    seen: int
 
     def cell(self, label: Label) -> Cell:
         """Return a cell; one that nobody contributes to if the file does not have it."""
@@ -242,7 +245,7 @@ def read(records: Any, columns: Columns) -> Reading:
                     msg = f"row {row}: code {code!r} of {name!r} is not at its lowest level"
                     raise InputError(msg)
         cells = _added_up(labels, data, numbers, (scale, seen), columns, codes)
-    reading = Reading(columns, scale, cells, codes, children)
+    reading = Reading(columns, scale, cells, codes, children, seen)
     if columns.rows == "cells":
         return _with_margins(reading)
     return reading
@@ -541,4 +544,4 @@ def _with_margins(reading: Reading) -> Reading:
     for label, value in sums.items():
         if label not in cells:
             cells[label] = Cell(value, value if columns.counts else None, ())
-    return Reading(columns, reading.scale, cells, reading.codes, reading.children)
+    return replace(reading, cells=cells)

@@ -155,7 +155,9 @@ def tabulate(
     notes = _unused(data, contributor, weight, shadow)
     if contributor is None and not any("<HOLDING>" in note for note in notes):
         notes = (*notes, "each record counts as one contributor, since none is named")
-    data, hierarchies, decimals = _from_layout(data, names, value, hierarchies, decimals, roots)
+    data, hierarchies, decimals = _from_layout(
+        data, names, value, hierarchies, decimals, roots, missing
+    )
     data = native_frame(data)
     check_known("hierarchies", hierarchies, names, "dimensions")
     if contributor in names:
@@ -267,6 +269,7 @@ def _from_layout(
     hierarchies: Mapping[str, Hierarchy] | None,
     decimals: int | None,
     roots: Mapping[str, str],
+    missing: str | None,
 ) -> tuple[Any, dict[str, Hierarchy], int | None]:
     """Take hierarchies and decimals from a τ-ARGUS layout where the call gives none."""
     given = dict(hierarchies or {})
@@ -290,7 +293,7 @@ def _from_layout(
     if decimals is None and value is not None:
         decimals = metadata.variable(value).decimals
     for name in open_names:
-        given |= declared(metadata, columns, [name], roots[name])
+        given |= declared(metadata, columns, [name], roots[name], missing)
     return columns, given, decimals
 
 

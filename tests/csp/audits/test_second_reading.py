@@ -20,7 +20,8 @@ from csp.audits.second_reading import Columns, parents_of, reread, rows_of
 from csp.audits.second_reading.people import read
 from csp.audits.second_reading.rules import Need, needs
 from csp.release.release import Release
-from tests.second_reading.cases import Case, compare, draw
+from tests.second_reading.cases import Case, draw
+from tests.second_reading.compare import compare
 from tests.support.shared import examples
 
 Data = dict[str, list[Any]]
