@@ -119,7 +119,7 @@ def audit(
     records: Annotated[
         Path | None,
         option(
-            "Read these records (.csv, .csv.gz, .parquet) once more, by code that 'protect' does "
+            "Read these records (as 'protect' takes them) once more, by code that 'protect' does "
             "not use, and judge the release by them.",
             "FILE",
         ),
@@ -138,6 +138,12 @@ def audit(
     shadow: Annotated[
         str | None,
         option("With --records: column that rules look at in place of the value.", "COLUMN"),
+    ] = None,
+    rda: Annotated[
+        Path | None, option("With --records: tau-ARGUS record layout of them.", "FILE")
+    ] = None,
+    apriori: Annotated[
+        Path | None, option("With --records: a-priori file (.hst) that was obeyed.", "FILE")
     ] = None,
     hierarchy: Annotated[
         list[str] | None,
@@ -168,6 +174,7 @@ def audit(
         option("With --records: code for records that lack one.", "CODE", default="refused"),
     ] = None,
     decimals: options.Decimals = None,
+    sheet: options.Sheet = None,
     sep: options.Separator = None,
     decimal: options.Decimal = None,
     encoding: options.Encoding = None,
@@ -226,6 +233,7 @@ def audit(
             "shadow": shadow, "hierarchy": hierarchy, "aggregated": aggregated, "count": count,
             "top": top, "negative": negative, "total": total, "missing": missing,
             "decimals": decimals, "sep": sep, "decimal": decimal, "encoding": encoding, "na": na,
+            "rda": rda, "apriori": apriori, "sheet": sheet,
             "rules": rules, "width": width, "strict": strict, "margins": margins,
             "singletons": singletons, "integer": integer,
         }  # fmt: skip

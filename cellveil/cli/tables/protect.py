@@ -214,6 +214,14 @@ def protect(
     intervals: Annotated[
         bool, flag("Add what an outsider can infer of each cell.", "--intervals")
     ] = False,
+    reread: Annotated[
+        bool,
+        flag(
+            "Read the data a second time, by code that nothing else uses, and publish only if both "
+            "readings agree.",
+            "--reread",
+        ),
+    ] = False,
     layout: Annotated[
         Literal["cross", "long"],
         option("On screen: rows by columns, in panels, or one row per cell."),
@@ -229,6 +237,7 @@ def protect(
     reads them together. Link them (csp.link in Python).
     """
     from cellveil.cli.tables.defence import defence_words, measured, posterior_words, read_defence
+    from cellveil.cli.tables.second_reading import facts_of, read_again
     from cellveil.cli.tables.several import on_cores, places_for, protect_each
     from cellveil.io import inputs
     from cellveil.io.files import check_outputs, result_columns
@@ -273,6 +282,7 @@ def protect(
             "--keep": keep,
             "--apriori": apriori,
             "--defence": defence,
+            "--reread": reread,
         }
         protect_each(
             sources, places_for(data, output, summary, read, alone), mechanism, workers=workers,
@@ -325,6 +335,18 @@ def protect(
         if attacks:
             meter.phase("attacking what would be published")
             found = attacked(result, clock, stated=stated)
+        again = None
+        if reread:
+            meter.phase("reading the data once more")
+            asked = ctx.params | {"by": None if by is None else [by]}
+            records, columns_meant, said = read_again(data[0], asked, names)
+            again = result.reread(records, columns_meant, apriori=said)
+    if again is not None and not (again.agree and again.safe):
+        answers.finish(
+            facts_of(again, reveal=reveal),
+            [*again.lines(reveal=reveal), "Nothing was published."],
+            safe=False, show=lambda: None, summary=summary,
+        )  # fmt: skip
     facts = result.summary(reveal=reveal) | ({"posterior": known} if known else {})
 
     def write(files: Together) -> list[Path]:
@@ -338,6 +360,7 @@ def protect(
             told = report_facts(
                 result, title=data[0].name.partition(".")[0], attacks=found, reveal=reveal
             )
+            told["guarantee"] += again.lines() if again is not None else []
             write_page(report, report_page(result, told, trace=trace), told, files)
         named = [path for path in (output, report, release, jj) if path is not None]
         facts["files"] = answers.hashes(named, files)
@@ -357,6 +380,7 @@ def protect(
     lines += promises(result)
     if result.guarantee is not None:
         lines += [*defence_words(result.guarantee), posterior_words(known)]
+    lines += again.lines() if again is not None else []
     answers.finish(
         facts, lines, safe=True, output=output, summary=summary, write=write,
         show=lambda: answers.print_result(
