@@ -245,13 +245,17 @@ LONE = columns(
 )  # fmt: skip
 
 
-def test_records_without_a_name_are_told_apart_in_linked_tables():
+def test_records_without_a_name_are_told_apart_in_linked_tables(tmp_path):
     """The respondent of record 1 knows A1 and B1: Total - 640 - 50 would be A2."""
     named = LONE | {"f": [f"f{i}" for i in range(22)]}
     with_names = link(*(Table.from_microdata(named, [d], "v", contributor="f") for d in "ab"))
     without = link(*(Table.from_microdata(LONE, [d], "v") for d in "ab"))
+    path = tmp_path / "lone.csv"
+    lines = ["a,b,v", *(",".join(map(str, r)) for r in zip(*LONE.values(), strict=True))]
+    path.write_text("\n".join(lines))
+    beyond = link(*(Table.from_microdata(path, [d], "v", memory="2GB") for d in "ab"))
     wanted = {("A1", "Total"), ("A2", "Total"), ("A3", "Total"), ("Total", "B1"), ("Total", "B2")}
-    for table in (with_names, without):
+    for table in (with_names, without, beyond):
         assert hidden(table, protect(table, "P(10,1)").pattern) == wanted
 
 

@@ -337,7 +337,9 @@ def _declared(case: Case, folder: Path, rng: Random) -> tuple[dict[str, list[str
         tree = trees[name][0]
         if len(trees[name]) > 1 or rng.random() < 0.3:
             left.add(name)
-        elif all(len(c) == 1 or tree[c] == c[0] for c in tree) and case.columns.rows == "records":
+        elif case.columns.rows == "records" and all(
+            len(code) == 2 and tree.get(code) == code[0] for code in case.data[name]
+        ):
             tags.setdefault(name, []).extend(["<HIERARCHICAL>", "<HIERLEVELS> 1 1"])
         else:
             lead = rng.choice(["@", "--"])

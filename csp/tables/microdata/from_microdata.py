@@ -214,7 +214,7 @@ def _in_memory(data: Any, wanted: Wanted) -> Found:
     wanted.check(trees)
     tally = Tally(wanted, trees)
     leaf = np.ravel_multi_index(positions, [len(tree.codes) for tree in trees])
-    tally.add(replace(records, leaf=leaf, ordered=True))
+    tally.add(replace(records, leaf=leaf, place=np.arange(len(leaf))))
     return replace(tally.result(scale), library=columns.library)
 
 
