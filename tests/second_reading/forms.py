@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import itertools
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import redirect_stderr
 from dataclasses import dataclass, replace
@@ -196,7 +197,16 @@ def _of_columns(case: Case, data: Rows, folder: Path, rng: Random) -> Form:
     source |= {"sheet": sheet, "text": text}
     if case.source == "memory":
         source["memory"] = "2GB"
-    return _form(case, source, lambda: (rows_of(path, sheet=sheet, **options), case.columns, []))
+    numbers = [name for name in data if name in NUMBERS]
+    thousands = any(
+        re.fullmatch("-?[0-9]{1,3}[.][0-9]{3}", str(x)) for n in numbers for x in data[n]
+    )
+    if options and rng.random() < 0.5 and not thousands:
+        options["decimal"] = None  # found by itself
+    return _form(
+        case, source,
+        lambda: (rows_of(path, sheet=sheet, numbers=numbers, **options), case.columns, []),
+    )  # fmt: skip
 
 
 def _csv(data: Rows, folder: Path, rng: Random) -> tuple[Path, dict[str, Any]]:

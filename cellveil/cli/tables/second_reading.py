@@ -94,9 +94,20 @@ def read_again(
             path,
             separator=signs.get(asked["sep"], asked["sep"]),
             encoding=asked["encoding"] or "utf-8-sig",
-            decimal=asked["decimal"] or ".",
+            decimal=asked["decimal"],
             na=tuple((asked["na"] or "").split(",")),
             sheet=asked["sheet"],
+            numbers=[
+                name
+                for name in (
+                    columns.value,
+                    columns.weight,
+                    columns.shadow,
+                    columns.count,
+                    *columns.top,
+                )
+                if name is not None
+            ],
         )
     if asked["apriori"] is not None:
         said += statements_of(asked["apriori"], len(columns.names))

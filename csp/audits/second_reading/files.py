@@ -9,7 +9,7 @@ import csv
 import gzip
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PureWindowsPath
 from typing import Any
@@ -40,7 +40,8 @@ _WORDS = {"s": 0, "u": 0, "p": 0, "m": 0, "ml": 0, "c": 1, "w": 1, "pl": 2}
 
 def rows_of(
     path: str | Path, *, separator: str | None = None, encoding: str = "utf-8-sig",
-    decimal: str = ".", na: Sequence[str] = (), sheet: str | None = None,
+    decimal: str | None = None, na: Sequence[str] = (), sheet: str | None = None,
+    numbers: Collection[str] | None = None,
 ) -> dict[str, list[Any]]:  # fmt: skip
     """Columns of a text file (.csv, .tsv, .txt, also .gz), a Parquet file or a workbook.
 
@@ -49,11 +50,15 @@ def rows_of(
     path : path
     separator : str, optional
         The most frequent one of , ; tab and | in the first line by default.
-    encoding, decimal : str
+    encoding : str
+    decimal : {".", ","}, optional
+        By default a comma where it stands in numbers and cannot stand between thousands.
     na : sequence of str
         Texts that stand for a missing entry, besides the empty text.
     sheet : str, optional
         Of a workbook; the first one by default.
+    numbers : collection of str, optional
+        Columns of numbers, in which decimal commas become points; all that look like it by default.
 
     Returns
     -------
@@ -94,14 +99,27 @@ def rows_of(
         msg = f"{str(path)!r}: two columns have the same name"
         raise InputError(msg)
 
-    def entry(value: Any) -> Any:
-        if isinstance(value, str):
-            if value == "" or value in na:
-                return None
-            return value.replace(decimal, ".") if decimal != "." and _numeric(value) else value
-        return value
+    columns = {
+        name: [None if line[i] == "" or line[i] in na else line[i] for line in lines[1:]]
+        for i, name in enumerate(names)
+    }
+    marked = [name for name in names if numbers is None or name in numbers]
+    texts = [text for name in marked for text in columns[name] if isinstance(text, str)]
+    if (decimal or _mark(texts)) == ",":
+        for name in marked:
+            columns[name] = [
+                x.replace(",", ".") if isinstance(x, str) and _numeric(x) else x
+                for x in columns[name]
+            ]
+    return columns
 
-    return {name: [entry(line[i]) for line in lines[1:]] for i, name in enumerate(names)}
+
+def _mark(texts: Sequence[str]) -> str:
+    """Decimal mark: a comma where it stands in a number, and cannot stand between thousands."""
+    numbers = [text.strip() for text in texts if _numeric(text)]
+    commas = [text for text in numbers if re.fullmatch(r"[+-]?[0-9]+,[0-9]+", text)]
+    sure = any(not re.fullmatch(r"[+-]?[0-9]{1,3},[0-9]{3}", text) for text in commas)
+    return "," if sure and not any("." in text for text in numbers) else "."
 
 
 def _bytes(path: Path) -> bytes:

@@ -454,6 +454,10 @@ def test_text_files(tmp_path: Path, separator: str) -> None:
     assert rows_of(path) == SURVEY
     path.write_bytes(b"\xef\xbb\xbfa;v\r\nx;1,5\r\n;-\r\n")
     assert rows_of(path, decimal=",", na=["-"]) == {"a": ["x", None], "v": ["1.5", None]}
+    path.write_text("a;v\n1,5;1,5\n2;12,000\n")
+    assert rows_of(path, numbers=["v"]) == {"a": ["1,5", "2"], "v": ["1.5", "12.000"]}
+    path.write_text("a;v\nx;1,000\ny;12,000\n")
+    assert rows_of(path)["v"] == ["1,000", "12,000"]  # perhaps thousands
     path.write_text("a;v\nx\n")
     with pytest.raises(InputError, match="row 1 has another number of columns"):
         rows_of(path)
