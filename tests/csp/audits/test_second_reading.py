@@ -434,6 +434,18 @@ def test_cells_that_are_missing_or_unknown_are_told() -> None:
         reread(replace(shown, roots=("All", "Total")), SURVEY, MEANT, RULES)
 
 
+def test_what_was_protected_is_read_again_with_its_own_mechanism() -> None:
+    table = Table.from_microdata(SURVEY, ["region", "sector"], "turnover", contributor="firm")
+    rules = csp.parse_rules(RULES) | csp.Manual([("S", "C")], margin=20)
+    protected = Mechanism(rules, width=2).protect(table)
+    assert protected.pattern[table.position(("S", "C"))]
+    assert protected.reread(SURVEY, MEANT).lines() == ["Read twice, both agree: 12 cells."]
+    found = protected.reread(SURVEY | {"turnover": SURVEY["staff"]}, MEANT)
+    assert not found.agree
+    shown = replace(protected, release=release(SURVEY, MEANT, []))
+    assert ("S", "C") in {e.label for e in shown.reread(SURVEY, MEANT).exposures}
+
+
 def test_several_releases_are_read_together() -> None:
     """Each of two tables hides its cells; what one publishes of a cell they share, all know."""
     one = release(SURVEY, replace(MEANT, by=(("region",),)), [("N",), ("S",)])
