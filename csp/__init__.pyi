@@ -4,6 +4,8 @@ from csp import rules as rules
 from csp.audits.audit import Audit as Audit
 from csp.audits.audit import audit as audit
 from csp.audits.intervals import intervals as intervals
+from csp.audits.second_reading import Columns as Columns
+from csp.audits.second_reading import reread as reread
 from csp.decoys.decoys import Decoys as Decoys
 from csp.decoys.key import Key as Key
 from csp.decoys.suppress import defend as defend

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.audits.audit import Audit, follow, judge
+from csp.audits.second_reading import Columns, Rereading, reread
 from csp.clock import Clock
 from csp.decoys.guarantee import Guarantee
 from csp.decoys.suppress import Defended, defend
@@ -19,6 +20,8 @@ from csp.exact import units_to_numbers
 from csp.formats.files import Together
 from csp.problem.problem import Problem
 from csp.release.release import Release
+from csp.rules.base import as_rule, parts_of
+from csp.rules.frequency import Manual
 from csp.solve import Progress, Suppression, suppress
 from csp.tables.codes import Labels
 from csp.tables.table import Table
@@ -103,6 +106,48 @@ class Protected:
         release = self.release
         text = cell_texts(release.published, release.pattern, release.structural, release.scale)
         return notebook_table(release, text, [repr(self)])
+
+    def reread(
+        self,
+        records: Any,
+        columns: Columns,
+        *,
+        apriori: Iterable[tuple[tuple[str, ...], str, tuple[str, ...]]] = (),
+    ) -> Rereading:
+        """Judge the release by a second reading of its records, which shares no code with this one.
+
+        Parameters
+        ----------
+        records : mapping of columns, or data frame
+            As in the file; not the table.
+        columns : Columns
+            What they mean, said once more.
+        apriori : iterable of (codes, word, numbers)
+            What is known of single cells beforehand, from
+            `csp.audits.second_reading.statements_of`.
+
+        Returns
+        -------
+        Rereading
+
+        Raises
+        ------
+        InputError
+            As for `csp.reread`.
+        """
+        told, at = self.mechanism, [self.table.names.index(name) for name in columns.names]
+        named = [
+            self.table.labels[cell]
+            for rule in parts_of(as_rule(told.rules))
+            if isinstance(rule, Manual) and len(rule.cells)
+            for cell in np.flatnonzero(rule(self.table).primary).tolist()
+        ]
+        return reread(
+            self.release, records, columns, str(told.rules),
+            width=None if told.width is None else str(told.width), strict=told.strict,
+            margins=told.margins, singletons=told.singletons, integer=told.integer,
+            named=[tuple(label[i] for i in at) for label in named], apriori=apriori,
+        )  # fmt: skip
 
     def to_frame(
         self, library: str | None = None, *, reveal: bool = False, intervals: bool = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from itertools import product
 from pathlib import Path
 from types import MappingProxyType
@@ -53,7 +54,6 @@ __all__ = [
     "read_table",
     "split_names",
     "tab_dimensions",
-    "text_file",
     "totals_of",
 ]
 
@@ -209,19 +209,6 @@ def _told(stage: Stage, progress: Callable[[str], None] | None) -> None:
         progress(f"tabulating: {stage.words}{counted}")
 
 
-def text_file(
-    path: Path,
-    separator: str | None = None,
-    decimal: str | None = None,
-    encoding: str | None = None,
-    missing: str | None = None,
-) -> TextFile:
-    """File with what --sep, --decimal, --encoding and --na declare."""
-    separator = "\t" if separator in ("tab", "\\t") else separator
-    texts = None if missing is None else tuple(t for t in missing.split(",") if t.strip())
-    return TextFile(path, separator, decimal, encoding, texts)
-
-
 def _said(source: Source, file: Any) -> Any:
     """Read the columns of a text file, and say how it was read where that was found out."""
     if is_parquet(source.data):
@@ -357,9 +344,8 @@ def mechanism_of(
     """
     rule, reads = read_rules(asked.rules, asked.primary, by, encoding, named=named)
     return Mechanism(
-        rule, width=asked.width, strict=asked.strict, cost=asked.cost, margins=asked.margins,
-        singletons=asked.singletons, unions=asked.unions, integer=asked.integer, defence=defence,
-    ), reads  # fmt: skip
+        rule, cost=asked.cost, unions=asked.unions, defence=defence, **asdict(asked.guards)
+    ), reads
 
 
 def is_jj(path: Path) -> bool:

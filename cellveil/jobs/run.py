@@ -138,7 +138,7 @@ def _solved(
     names = [table.name for table in group]
     said = f"{job.path.name}, {' and '.join(names)}"
     phase(f"tabulating {', '.join(names)}")
-    clock = job.search.started()
+    clock = job.search.limit.started()
     tables, known = [], []
     for one in group:
         with naming(job.path.name, one.name):

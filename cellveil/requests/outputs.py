@@ -51,6 +51,11 @@ class Files:
     release: Path | None = option(
         "Release with its relations (.json, and .csv beside it), to attack.", "FILE"
     )
+    reread: bool = option(
+        "Read the data a second time, by code that nothing else uses, and publish only if both "
+        "readings agree.",
+        default=False,
+    )
     layout: Literal["cross", "long"] = option(
         "On screen: rows by columns, in panels, or one row per cell.", default="cross"
     )

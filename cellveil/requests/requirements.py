@@ -8,7 +8,7 @@ from typing import Literal
 
 from cellveil.requests.option import Amount, option
 
-__all__ = ["Decoys", "Requirements"]
+__all__ = ["Decoys", "Guards", "Requirements"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,31 @@ class Decoys:
     key_file: Path | None = option("Secret key of the defence, made by 'cellveil key'.", "FILE")
     table_id: str = option(
         "Identity of the table: the same name and key give the same decoys.", "NAME", default=""
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Guards:
+    """How far a sensitive cell must stay uncertain, and for whom."""
+
+    width: Amount | None = option("Least width of every sensitive cell's interval.", "NUMBER", "10")
+    strict: bool = option(
+        "Require every interval to be strictly wider than --width.", "", "false", default=False
+    )
+    margins: Literal["suppress", "publish"] = option(
+        "Whether margins may be suppressed or are public.", "", '"suppress"', default="suppress"
+    )
+    singletons: bool | None = option(
+        "Guard against a contributor who is alone in a cell and subtracts it.",
+        "",
+        "true",
+        otherwise="in tables of values",
+    )
+    integer: bool | None = option(
+        "The attacker knows that cells are whole units.",
+        "",
+        "true",
+        otherwise="in tables of counts",
     )
 
 
@@ -38,29 +63,11 @@ class Requirements:
     primary: Path | None = option(
         "File of cells named as sensitive, for MAN(...).", "FILE", '"cells.csv"', key="by_hand"
     )
-    width: Amount | None = option("Least width of every sensitive cell's interval.", "NUMBER", "10")
-    strict: bool = option(
-        "Require every interval to be strictly wider than --width.", "", "false", default=False
-    )
     cost: Literal["unit", "value"] = option(
         "Suppress few cells, or little value.", "", '"unit"', default="unit"
-    )
-    margins: Literal["suppress", "publish"] = option(
-        "Whether margins may be suppressed or are public.", "", '"suppress"', default="suppress"
-    )
-    singletons: bool | None = option(
-        "Guard against a contributor who is alone in a cell and subtracts it.",
-        "",
-        "true",
-        otherwise="in tables of values",
     )
     unions: bool = option(
         "Sums of suppressed cells must pass the rules too.", "", "false", default=False
     )
-    integer: bool | None = option(
-        "The attacker knows that cells are whole units.",
-        "",
-        "true",
-        otherwise="in tables of counts",
-    )
+    guards: Guards = Guards()
     decoys: Decoys = Decoys()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cellveil.front import refuse
 from cellveil.requests.option import option
@@ -11,10 +11,29 @@ from cellveil.requests.option import option
 if TYPE_CHECKING:
     from csp.clock import Clock
 
-__all__ = ["TIME_LIMIT", "Search"]
+__all__ = ["TIME_LIMIT", "Limit", "Search"]
 
 TIME_LIMIT = 600.0
 """Seconds that a command, or a group of tables of a job, takes where nothing is said of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """How long a command may take."""
+
+    time_limit: float | None = option(
+        "Seconds for the whole command, or for each group of linked tables of a job; then the "
+        "best audited pattern is taken; inf for no limit.",
+        "SECONDS",
+        "600",
+        otherwise=f"{TIME_LIMIT:g}",
+    )
+
+    def started(self) -> Clock:
+        """Start the clock of a command."""
+        from csp.clock import Backstop, Clock
+
+        return Clock.of(Backstop(TIME_LIMIT) if self.time_limit is None else self.time_limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +53,7 @@ class Search:
         '"HiGHS"',
         otherwise="HiGHS",
     )
-    time_limit: float | None = option(
-        "Seconds for the whole command, or for each group of linked tables of a job; then the "
-        "best audited pattern is taken; inf for no limit.",
-        "SECONDS",
-        "600",
-        otherwise=f"{TIME_LIMIT:g}",
-    )
+    limit: Limit = Limit()
     gap: float = option(
         "Stop within this share of the optimum; 0.01 is 1 %.", "SHARE", "0.01", default=0.0
     )
@@ -49,18 +62,7 @@ class Search:
         if self.solver is not None and self.method != "ilp":
             refuse(f"--solver {self.solver} is for --method ilp; method {self.method} has its own")
 
-    def started(self) -> Clock:
-        """Start the clock of a command."""
-        from csp.clock import Backstop, Clock
-
-        return Clock.of(Backstop(TIME_LIMIT) if self.time_limit is None else self.time_limit)
-
     @property
     def chosen(self) -> str:
         """Name of the method with its solver, as the library takes it."""
         return self.method if self.solver is None else f"{self.method}:{self.solver}"
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """Method and gap, as the library takes them."""
-        return {"method": self.chosen, "gap": self.gap}

@@ -217,7 +217,7 @@ class Source:
             if self.tab:
                 self._check_negative()
             self._refuse(cells, "without --aggregated the records tell who contributes; leave out")
-            if self.value is None:
+            if self.value is None and not self.tab:
                 numbers = {
                     "--decimals": self.decimals is not None,
                     "--negative": self.negative != "error",

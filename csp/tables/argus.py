@@ -100,6 +100,7 @@ def hierarchies(
     columns: Mapping[str, Any],
     names: Sequence[str] | None = None,
     total: str = "Total",
+    missing: str | None = None,
 ) -> dict[str, Hierarchy]:
     """Hierarchies that a record layout declares, ready for `csp.Table.from_microdata`.
 
@@ -113,6 +114,8 @@ def hierarchies(
         Variables wanted; all recodeable ones by default.
     total : str
         Code of the total where the layout gives none.
+    missing : str, optional
+        Code that stands for blank ones, put below the total where there are any.
 
     Returns
     -------
@@ -132,16 +135,19 @@ def hierarchies(
         root = variable.total or total
         if not (variable.hierarchy_file or variable.levels or variable.total):
             continue
-        codes = sorted(set(text_codes(np.asarray(columns[name], dtype=object))) - {"", root})
+        seen = set(text_codes(np.asarray(columns[name], dtype=object)))
+        codes = sorted(seen - {"", root})
+        absent = {missing} if missing is not None and "" in seen else set()
         if variable.hierarchy_file:
             path = _beside(metadata.folder, variable.hierarchy_file, variable)
             parents = parse_hrc(path, lead=variable.lead, total=root)
-            unanswered = {code for code in variable.missing if code in codes}
+            unanswered = absent.union(code for code in variable.missing if code in codes)
             parents |= dict.fromkeys(sorted(unanswered - set(parents)), root)
         elif variable.levels:
             parents = _digits(variable, codes, root)
+            parents |= dict.fromkeys(absent - set(parents), root)
         else:
-            parents = dict.fromkeys(codes, root)
+            parents = dict.fromkeys(sorted({*codes, *absent}), root)
         found[name] = Hierarchy.from_parents(parents, total=root)
     return found
 

@@ -284,8 +284,8 @@ def _rescale(table: Table, scale: int, number: int) -> Table:
 
 
 def _scaled(side: Contributors | None, factor: int, number: int) -> Contributors | None:
-    if side is None:
-        return None
+    if side is None or side.shadow:  # a shadow has units of its own
+        return side
     limit = UNBOUNDED // factor
     if (np.abs(side.total) > limit).any() or (side.top > limit).any():
         msg = f"the contributions of table {number} do not fit into int64 at the finest scale"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 import instances
 from cellveil.cli.app import app
+from csp import Table
 
 OPTIONS = ["--value", "turnover", "--contributor", "enterprise"]
 RULES = "P(10,1)|FREQ(3,10)"
@@ -88,3 +90,67 @@ def test_bad_input(words: list[str]) -> None:
     else:
         assert code == 2
         assert said.startswith("Error:")
+
+
+LAYOUT = """<SEPARATOR> ","
+region
+  <RECODEABLE>
+  <HIERARCHICAL>
+  <HIERCODELIST> "demo.hrc"
+sector
+  <RECODEABLE>
+enterprise
+  <HOLDING>
+turnover
+  <NUMERIC>
+"""
+
+
+@pytest.mark.usefixtures("survey")
+def test_files_with_layouts_and_what_is_known_beforehand() -> None:
+    Path("demo.rda").write_text(LAYOUT)
+    lines = Path("demo.csv").read_text().splitlines(keepends=True)
+    assert lines[0].split(",")[:3] == ["region", "sector", "enterprise"]
+    Path("demo.asc").write_text("".join(lines[1:]))
+    known = ["demo.asc", "--rda", "demo.rda", "--value", "turnover", "--contributor", "enterprise"]
+    Path("known.hst").write_text("North,,u\nE1,Services,p\n")
+    rules = ["--rules", f"{RULES}|MAN(10)", "--apriori", "known.hst"]
+    code, said = run("protect", *known, "--by", "region,sector", *rules, "--release", "two.json")
+    assert code == 0, said
+    code, said = run("audit", "two.json", "--records", *known, *rules)
+    assert (code, said) == (0, "Read twice, both agree: 98 cells.\n")
+    Path("known.hst").write_text("North,,u\nE1,Services,m\n")
+    code, said = run("audit", "two.json", "--records", *known, *rules)
+    assert code == 1
+    assert "cell (E1, Services) is published, and the opposite was said beforehand" in said
+
+
+@pytest.mark.usefixtures("survey")
+def test_protect_reads_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["protect", "demo.csv", "--by", "region,sector", *OPTIONS, "--rules", RULES, "--reread"]
+    files = ["-o", "out.csv", "--report", "report.html", "--summary", "facts.json"]
+    code, said = run(*words, *files)
+    assert code == 0
+    assert "Read twice, both agree: 98 cells." in said
+    assert "Read twice, both agree: 98 cells." in Path("report.html").read_text()
+    assert (
+        "Read twice, both agree: 98 cells."
+        in json.loads(Path("report.json").read_text())["guarantee"]
+    )
+    for path in ("out.csv", "report.html"):
+        Path(path).unlink()
+    true = Table.from_microdata
+
+    def misread(data: Any, *given: Any, **options: Any) -> Table:
+        return true({name: column[:-1] for name, column in data.items()}, *given, **options)
+
+    monkeypatch.setattr(Table, "from_microdata", staticmethod(misread))
+    code, said = run(*words, *files)
+    assert code == 1
+    assert "The second reading differs: cell (" in said
+    assert "Nothing was published." in said
+    assert not Path("out.csv").exists()
+    assert not Path("report.html").exists()
+    assert not json.loads(Path("facts.json").read_text())["agree"]
+    several = ["demo.csv", "demo.csv", "--by", "region,sector", *OPTIONS, "--rules", RULES]
+    assert run("protect", *several, "-o", "here", "--reread")[0] == 2

@@ -249,13 +249,17 @@ LONE = columns(
 )  # fmt: skip
 
 
-def test_records_without_a_name_are_told_apart_in_linked_tables():
+def test_records_without_a_name_are_told_apart_in_linked_tables(tmp_path):
     """The respondent of record 1 knows A1 and B1: Total - 640 - 50 would be A2."""
     named = LONE | {"f": [f"f{i}" for i in range(22)]}
     with_names = link(*(Table.from_microdata(named, [d], "v", contributor="f") for d in "ab"))
     without = link(*(Table.from_microdata(LONE, [d], "v") for d in "ab"))
+    path = tmp_path / "lone.csv"
+    lines = ["a,b,v", *(",".join(map(str, r)) for r in zip(*LONE.values(), strict=True))]
+    path.write_text("\n".join(lines))
+    beyond = link(*(Table.from_microdata(path, [d], "v", memory="2GB") for d in "ab"))
     wanted = {("A1", "Total"), ("A2", "Total"), ("A3", "Total"), ("Total", "B1"), ("Total", "B2")}
-    for table in (with_names, without):
+    for table in (with_names, without, beyond):
         assert hidden(table, protect(table, "P(10,1)").pattern) == wanted
 
 
@@ -473,3 +477,49 @@ def test_what_is_no_number_is_named_by_its_row_in_an_inspection():
     data = {"a": ["x", None, "x", "y"], "v": ["1", "2", "NaN", "3"]}
     with pytest.raises(InputError, match="row 3, column 'v'"):
         inspect(data, ["a"], "v")
+
+
+# ---- layouts and links -------------------------------------------------------------------------
+
+
+def test_a_linked_shadow_keeps_its_units():
+    """Values of table b have a decimal, those of a none; the shadow is 30 in both."""
+    one = columns("a v n t s", [("x", 3, 3, 9, 20), ("y", 1, 3, 5, 10), ("T", 4, 6, 9, 30)])
+    two = columns("b v n t s", [("p", 2.5, 3, 8, 18), ("q", 1.5, 3, 9, 12), ("T", 4, 6, 9, 30)])
+    table = link(*(
+        Table.from_frame(data, [by], "v", count="n", top=["t"], shadow="s", total="T")
+        for by, data in (("a", one), ("b", two))
+    ))  # fmt: skip
+    assert table.values[table.position(("x", "T"))] == 30
+    assert table.contributors.total[table.position(("T", "T"))] == 30
+    assert table.contributors.top[table.position(("T", "q")), 0] == 9
+    found = Mechanism("NK(1,70)").problem(table)
+    assert hidden(table, found.primary) == {("T", "q")}
+    # 9 / 0.7 - 12 = 0.86 of 12 is 0.107 of 1.5, in tenths.
+    assert found.upl[found.primary].tolist() == [2]
+
+
+def test_blank_codes_have_their_code_where_a_layout_names_the_total(tmp_path):
+    from csp.tables import argus
+
+    layout = '<SEPARATOR> ";"\nR\n<RECODEABLE>\n<TOTCODE> "All"\nV\n<NUMERIC>\n'
+    (tmp_path / "r.rda").write_text(layout)
+    (tmp_path / "r.asc").write_text("a;1\n;2\nb;4\n;8\n")
+    data = argus.read_microdata(tmp_path / "r.asc", tmp_path / "r.rda")
+    table = Table.from_microdata(data, ["R"], "V", missing="?")
+    values = dict(zip(table.labels, table.values.tolist(), strict=True))
+    assert values == {("?",): 10, ("a",): 1, ("b",): 4, ("All",): 15}
+    with pytest.raises(InputError, match="missing"):
+        Table.from_microdata(data, ["R"], "V")
+
+
+def test_a_table_with_a_layout_may_be_negative(tmp_path):
+    """Its layout tells which column holds the cells, so they are no counts without --value."""
+    layout = '<SEPARATOR> ";"\nR\n<RECODEABLE>\nV\n<NUMERIC>\nS\n<STATUS>\n'
+    (tmp_path / "r.rda").write_text(layout)
+    (tmp_path / "r.tab").write_text("a;-5;U\nb;20;S\nc;7;S\nTotal;22;S\n")
+    words = ["protect", str(tmp_path / "r.tab"), "--rda", str(tmp_path / "r.rda"), "--rules",
+             "MAN(20)", "--negative", "allow", "--decimals", "1"]  # fmt: skip
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 0, result.output
+    assert "-5" not in result.output

@@ -6,7 +6,8 @@ import argparse
 from collections import Counter
 from random import Random
 
-from tests.second_reading.cases import compare, draw
+from tests.second_reading.cases import draw
+from tests.second_reading.compare import compare
 
 
 def main() -> int:
@@ -17,16 +18,21 @@ def main() -> int:
     asked.add_argument("--gap", type=float, default=0.0, help="share of the optimum; faster")
     given = asked.parse_args()
     ends: Counter[str] = Counter()
+    forms: Counter[str] = Counter()
     told = 0
     for seed in range(given.start, given.start + given.count):
         case = draw(Random(seed), given.kind)
         outcome = compare(case, gap=given.gap)
         ends[outcome.what.split(":")[0]] += 1
+        forms[case.source] += 1
         if outcome.findings:
             told += 1
             print(f"seed {seed}: {outcome.what}: {outcome.findings[0]}", flush=True)
+        if outcome.what.startswith("bad input:"):
+            print(f"seed {seed}: {outcome.what}", flush=True)
         if (seed - given.start) % 500 == 499:
             print(f"{seed - given.start + 1} files: {told} with findings", flush=True)
+    print("; ".join(f"{form} {count}" for form, count in forms.most_common()))
     for what, count in ends.most_common():
         print(f"{count:6} {what}")
     print(f"{given.count} files, {told} with findings")

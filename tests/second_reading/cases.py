@@ -1,71 +1,69 @@
-"""Random files with what their columns mean, protected by the library and read a second time."""
+"""Random files with what their columns mean and how they are protected."""
 
 from __future__ import annotations
 
-import csv
 import itertools
-import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
-import numpy as np
-import pandas as pd
-import polars as pl
+from csp.audits.second_reading import Columns
+from csp.audits.second_reading.files import Statement
+from csp.audits.second_reading.people import read
 
-import csp
-from csp.audits.second_reading import Columns, reread, rows_of
-from csp.audits.second_reading.people import Reading, read
-from csp.audits.second_reading.rules import needs
-from csp.errors import CellveilError, InputError, OutOfTime, Unprotectable
-from csp.release.release import Release
-from csp.release_file import read_release, write_release
+__all__ = ["OF_CELLS", "SOURCES", "Case", "Data", "draw", "rows"]
 
-__all__ = ["Case", "Outcome", "compare", "draw", "everything", "table_of"]
+Data = dict[str, list[Any]]
+
+
+def rows(header: str, *lines: str) -> Data:
+    """Columns of a small file, written as its rows."""
+    entries = [line.split() for line in lines]
+    return {name: [line[i] for line in entries] for i, name in enumerate(header.split())}
 
 
 @dataclass(frozen=True)
 class Case:
-    """A file, the meaning of its columns, and how it is protected."""
+    """A file, the meaning of its columns, and how it is protected.
+
+    `source` is the form in which the library reads it, `dice` what decides how that is written.
+    """
 
     data: Mapping[str, Sequence[Any]]
     columns: Columns
     mechanism: Mapping[str, Any]
     source: str = "frame"
     empty: str | None = None
-    hierarchies: Mapping[str, Sequence[Mapping[str, str]]] = field(default_factory=dict)
+    apriori: Sequence[Statement] = ()
+    dice: int = 0
 
     def __repr__(self) -> str:
         rows = zip(*self.data.values(), strict=True)
         lines = [",".join(self.data), *(",".join(map(str, row)) for row in rows)]
         return (
             f"Case({self.columns}, {dict(self.mechanism)}, source={self.source!r}, "
-            f"empty={self.empty!r})\n" + "\n".join(f"    {line}" for line in lines)
+            f"empty={self.empty!r}, apriori={self.apriori}, dice={self.dice})\n"
+            + "\n".join(f"    {line}" for line in lines)
+        )
+
+    def absent_zero(self) -> bool:
+        """Whether inner cells stand without their margins, so that these are computed."""
+        columns = self.columns
+        return columns.rows == "cells" and not any(
+            code == columns.root(name) for name in columns.names for code in self.data[name]
         )
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What became of a case: "protected", "refused" or "bad input"; and what was found."""
+SOURCES = (
+    *("frame", "shuffled", "pandas", "polars", "csv", "csv", "csv", "memory", "parquet"),
+    *("xlsx", "fixed", "free", "free"),
+)
+"""Forms of records: a mapping, the same in another order, frames, text, text within a bound of
+memory, Parquet, a workbook, and text in columns or separated with a layout."""
 
-    what: str
-    findings: tuple[str, ...] = ()
-
-
-# ---- drawing -------------------------------------------------------------------------------------
-
-
-def _tree(rng: Random, codes: Sequence[str], name: str) -> dict[str, str]:
-    """Hierarchy in two levels; some codes stay right below the total."""
-    groups = [f"{name}X", f"{name}Y", f"{name}Z"][: rng.randint(1, 3)]
-    parents = {code: rng.choice([*groups, ""]) for code in codes}
-    return parents | {group: "" for group in groups if group in parents.values()}
-
-
-SOURCES = ("frame", "shuffled", "pandas", "polars", "csv", "csv", "memory", "parquet")
-"""A mapping, the same in another order, frames, text, text within a bound of memory, Parquet."""
+OF_CELLS = ("frame", "pandas", "polars", "csv", "csv", "parquet", "xlsx", *["tab"] * 5)
+"""Forms of rows of cells; "tab" has a layout, in columns or separated."""
 
 STYLES: tuple[tuple[str, ...], ...] = (
     ("1", "01", "001", "1.0"),
@@ -79,8 +77,22 @@ STYLES: tuple[tuple[str, ...], ...] = (
     ("-", ".", "_", "#"),
     ("Total1", "total", "TOTAL", "Totals"),
     ("=1", "@x", "+1", "'x"),
+    ("2023", "2024", "2025", "2026"),
+    ("A B", "A  B", "AB", "A_B"),
 )
 """Codes that a reader might take for one another, or for something else than a text."""
+
+
+def _tree(rng: Random, codes: Sequence[str], name: str) -> dict[str, str]:
+    """Hierarchy in two levels; some codes stay right below the total."""
+    groups = [f"{name}X", f"{name}Y", f"{name}Z"][: rng.randint(1, 3)]
+    parents = {code.strip(): rng.choice([*groups, ""]) for code in codes}
+    return parents | {group: "" for group in groups if group in parents.values()}
+
+
+def _digits(codes: Sequence[str]) -> dict[str, str]:
+    """Hierarchy of codes by their first digits; a digit of its own for the level above."""
+    return {code: code[0] for code in codes} | {code[0]: "" for code in codes}
 
 
 def _values(rng: Random, n: int, negative: str, places: int) -> list[str]:
@@ -110,33 +122,52 @@ def _rules(rng: Random, *, counts: bool, plain: bool) -> str:
     return "|".join(chosen)
 
 
-def draw(rng: Random, kind: str | None = None) -> Case:
-    """Draw a case of "records", of "cells", or either."""
-    kind = kind or ("cells" if rng.random() < 0.25 else "records")
-    n = rng.randint(3, 24)
-    names = ["a", "b", "c"][: rng.randint(1, 3)]
-    by: list[list[str]] = [names]
-    if len(names) > 1 and rng.random() < 0.4:
-        by = [list(pair) for pair in itertools.combinations(names, len(names) - 1)]
-        by = by[: rng.randint(2, len(by))]
-    counts = rng.random() < 0.25
+def _codes(
+    rng: Random, names: Sequence[str], n: int
+) -> tuple[dict[str, list[Any]], dict[str, list[dict[str, str]]]]:
+    """Codes of each dimension, and hierarchies of some: one, one by digits, or two that overlap."""
     skew = rng.choice([1, 2])
     data: dict[str, list[Any]] = {}
     trees: dict[str, list[dict[str, str]]] = {}
     for name in names:
-        codes = [f"{name}{i}" for i in range(rng.randint(2, 4))]
-        if rng.random() < 0.15:
+        codes, kind = [f"{name}{i}" for i in range(rng.randint(2, 4))], rng.random()
+        if kind < 0.15:
             codes = list(rng.choice(STYLES))[: len(codes)]
+        elif kind < 0.22:
+            codes = ["11", "12", "21", "22"][: len(codes)]
         data[name] = [codes[int(rng.random() ** skew * len(codes))] for _ in range(n)]
-        if rng.random() < 0.35:
+        if 0.15 <= kind < 0.22:
+            trees[name] = [_digits(sorted(set(data[name])))]
+        elif rng.random() < 0.35:
             trees[name] = [_tree(rng, codes, name)]
-    negative, places, who, weight = "error", 0, rng.random() < 0.7, None
-    if kind == "records" and not counts and rng.random() < 0.4:
-        modes = ["abs", "shift", "split"]
-        negative = rng.choice(modes)
+            if rng.random() < 0.2:
+                trees[name].append(_tree(rng, codes, name.upper()))
+    return data, trees
+
+
+def draw(rng: Random, kind: str | None = None) -> Case:
+    """Draw a case of "records", of "cells", or either."""
+    kind = kind or ("cells" if rng.random() < 0.3 else "records")
+    n = rng.randint(3, 24)
+    names = ["a", "b", "c"][: rng.randint(1, 3)]
+    by: list[list[str]] = [names]
+    if len(names) > 1 and rng.random() < 0.35:
+        by = [list(pair) for pair in itertools.combinations(names, len(names) - 1)]
+        by = by[: rng.randint(2, len(by))]
+    counts = rng.random() < 0.25
+    data, trees = _codes(rng, names, n)
+    if len(by) > 1:
+        trees = {name: found[:1] for name, found in trees.items()}
+    negative, places, who, weight, shadow = "error", 0, rng.random() < 0.7, None, None
+    bare = kind == "cells" and not counts and len(by) == 1 and rng.random() < 0.15
+    if bare or (kind == "records" and not counts and rng.random() < 0.4):
+        negative = rng.choice(["abs", "shift", "split"])
     if not counts:
-        places = rng.choice([0, 0, 1, 2])
+        places = rng.choice([0, 0, 0, 1, 1, 2, 2, 3])
         data["v"] = ["1"] * n if rng.random() < 0.1 else _values(rng, n, negative, places)
+        if not bare and rng.random() < 0.2:
+            shadow = "s"
+            data["s"] = _values(rng, n, negative, rng.choice([0, 0, 1]))
     if rng.random() < 0.1:
         ids = [one for style in STYLES for one in style]
         people = [rng.choice(ids[: rng.choice([4, 8, len(ids)])]) for _ in range(n)]
@@ -148,18 +179,45 @@ def draw(rng: Random, kind: str | None = None) -> Case:
         data["w"] = [every[p] if who else rng.choice(["1", "2", "1.5"]) for p in people]
     if who:
         data["who"] = people
+    if len(names) < 3 and len(by) == 1 and rng.random() < 0.1:
+        _repeat(rng, data, names, negative, places)
+    missing = None
+    if rng.random() < 0.08:
+        flat = [name for name in names if name not in trees]
+        missing = "?" if flat else None
+        for name in flat[:1]:
+            data[name] = [None if rng.random() < 0.2 else code for code in data[name]]
+    total = {}
+    if rng.random() < 0.25:
+        total = {name: rng.choice(["All", "T", "0", "_T", "Total"]) for name in names}
     plain = counts and not who and not weight
     mechanism = _mechanism(rng, counts=counts, plain=plain, weight=bool(weight))
     columns = Columns(
-        tuple(map(tuple, by)), None if counts else "v", "who" if who else None, weight,
-        hierarchies=trees, negative=negative,
+        tuple(map(tuple, by)), None if counts else "v", "who" if who else None, weight, shadow,
+        hierarchies=trees, negative=negative, total=total, missing=missing,
         decimals=places if mechanism.get("integer") and not counts else None,
     )  # fmt: skip
     case = Case(
-        data, columns, mechanism, rng.choice(SOURCES),
-        rng.choice([None, None, "keep", "drop"]),
+        data, columns, mechanism, rng.choice(SOURCES), rng.choice([None, None, "keep", "drop"]),
+        dice=rng.randrange(2**32),
     )  # fmt: skip
-    return _as_cells(case, rng) if kind == "cells" else case
+    if kind == "cells":
+        case = _as_cells(case, rng, bare=bare)
+    if bare or (len(by) == 1 and rng.random() < 0.2):
+        case = _known(case, rng)
+    return case
+
+
+def _repeat(
+    rng: Random, data: dict[str, list[Any]], names: list[str], negative: str, places: int
+) -> None:
+    """Make a panel of it: each record once in each period, with other values."""
+    n = len(data[names[0]])
+    for name, column in data.items():
+        again = _values(rng, n, negative, places) if name == "v" else column
+        data[name] = [*column, *again]
+    names.append("p")
+    data["p"] = ["2025"] * n + ["2026"] * n
 
 
 def _mechanism(rng: Random, *, counts: bool, plain: bool, weight: bool) -> dict[str, Any]:
@@ -182,9 +240,15 @@ def _mechanism(rng: Random, *, counts: bool, plain: bool, weight: bool) -> dict[
     return mechanism
 
 
-def _as_cells(case: Case, rng: Random) -> Case:
-    """The same file added up by hand: one row a cell, margins included."""
-    columns = case.columns
+def _as_cells(case: Case, rng: Random, *, bare: bool) -> Case:
+    """The same file added up by hand: one row a cell, margins included.
+
+    `bare` cells have values alone, which may be negative.
+    """
+    columns = replace(
+        case.columns,
+        hierarchies={name: trees[:1] for name, trees in (case.columns.hierarchies or {}).items()},
+    )
     who = None if columns.counts else columns.contributor  # numbers of persons do not add up
     reading = read(case.data, replace(columns, contributor=who))
     names = columns.names
@@ -193,221 +257,76 @@ def _as_cells(case: Case, rng: Random) -> Case:
             label
             for table in columns.by
             for label in itertools.product(
-                *(reading.codes[n] if n in table else ("Total",) for n in names)
+                *(reading.codes[n] if n in table else (columns.root(n),) for n in names)
             )
         }
     )
+    inner_only = columns.counts and len(columns.by) == 1 and rng.random() < 0.4
     rows = []
     how = rng.choice(["zero", "absent", "some"])
     for label in every:
         cell = reading.cell(label)
         place = zip(names, label, strict=True)
         inner = not any(tree.get(code) for n, code in place for tree in reading.children[n])
-        if (
-            cell.count == 0
-            and inner
-            and (how == "absent" or (how == "some" and rng.random() < 0.5))
-        ):
+        skipped = how == "absent" or (how == "some" and rng.random() < 0.5)
+        if (cell.count == 0 and inner and skipped) or (inner_only and not inner):
             continue
         top = [*(x for side in cell.sides for x in side.top), 0, 0, 0][:3]
-        unit = 10**reading.scale
-        rows.append(
-            (*label, *(f"{x / unit:.{reading.scale}f}" for x in (cell.value, *top)), cell.count)
-        )
+        numbers = [_text(cell.value, reading.scale), *(_text(x, reading.seen) for x in top)]
+        seen = sum(side.total for side in cell.sides)
+        rows.append((*label, *numbers, cell.count, _text(seen, reading.seen)))
     rng.shuffle(rows)
-    header = [*names, "v", "t1", "t2", "t3", "n"]
+    header = [*names, "v", "t1", "t2", "t3", "n", "s"]
     data: dict[str, list[Any]] = {h: [row[i] for row in rows] for i, h in enumerate(header)}
-    value, count = "v", "n"
+    value, count, top = "v", "n", ("t1", "t2", "t3")
     if columns.counts:
-        data = {h: data[h] for h in [*names, "n"]}
-        value = "n"
+        value, top = "n", ()
+    elif bare:
+        count, top = "", ()
+    kept = [*names, value, *top, *filter(None, [count, columns.shadow])]
+    forms = OF_CELLS if len(columns.by) == 1 else OF_CELLS[:3]
+    mechanism = dict(case.mechanism)
+    if bare:
+        mechanism |= {"rules": "MAN(20)", "singletons": None}
     return replace(
         case,
-        data=data,
+        data={h: data[h] for h in dict.fromkeys(kept)},
+        mechanism=mechanism,
         columns=Columns(
-            columns.by, value, rows="cells", count=count,
-            top=() if columns.counts else ("t1", "t2", "t3"), decimals=columns.decimals,
-            hierarchies=columns.hierarchies,
+            columns.by, value, rows="cells", count=count or None, top=top, shadow=columns.shadow,
+            decimals=columns.decimals, hierarchies=columns.hierarchies, total=columns.total,
+            negative="allow" if bare else "error",
         ),
-        source=rng.choice(["frame", "pandas", "csv"]),
+        source=rng.choice(forms),
     )  # fmt: skip
 
 
-# ---- the library ---------------------------------------------------------------------------------
+def _text(number: int, scale: int) -> str:
+    return f"{number / 10**scale:.{scale}f}"
 
 
-def _numeric(data: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
-    return {
-        name: [float(x) if any("." in str(y) for y in column) else int(x) for x in column]
-        if name in ("v", "w", "n", "t1", "t2", "t3") else list(column)
-        for name, column in data.items()
-    }  # fmt: skip
-
-
-def _source(case: Case, folder: Path) -> Any:
-    """The file in one of the forms that the library reads."""
-    if case.source in ("csv", "memory"):
-        path = folder / "data.csv"
-        with path.open("w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(case.data)
-            writer.writerows(zip(*case.data.values(), strict=True))
-        return path
-    if case.source == "polars":
-        return pl.DataFrame(_numeric(case.data))
-    if case.source == "parquet":
-        pl.DataFrame(_numeric(case.data)).write_parquet(folder / "data.parquet")
-        return folder / "data.parquet"
-    if case.source == "pandas":
-        return pd.DataFrame(_numeric(case.data))
-    if case.source == "shuffled":
-        order = list(range(len(next(iter(case.data.values())))))
-        Random(1).shuffle(order)
-        return {name: [column[i] for i in order] for name, column in case.data.items()}
-    return {name: list(column) for name, column in case.data.items()}
-
-
-def _rows_of_table(case: Case, data: Any, by: Sequence[str]) -> Any:
-    """Rows of one of several linked tables: those at the total of all other dimensions."""
-    if len(case.columns.by) == 1:
-        return data
-    others = [name for name in case.columns.names if name not in by]
-    keep = [
-        i for i in range(len(case.data[by[0]]))
-        if all(case.data[name][i] == "Total" for name in others)
-    ]  # fmt: skip
-    return {name: [column[i] for i in keep] for name, column in case.data.items()}
-
-
-def table_of(case: Case, data: Any) -> csp.Table:
-    """Table of the library."""
-    columns = case.columns
-    trees = {
-        name: csp.Hierarchy.from_parents({c: p or "Total" for c, p in tree[0].items()})
-        for name, tree in (columns.hierarchies or {}).items()
-    }
-    # A category may be the sum of all others by chance; that it is none is said by naming totals.
-    totals = {name: columns.root(name) for name in columns.names if name not in trees}
-    made = []
-    for by in columns.by:
-        own = {name: tree for name, tree in trees.items() if name in by}
-        total = {name: code for name, code in totals.items() if name in by}
-        if columns.rows == "cells":
-            made.append(
-                csp.Table.from_frame(
-                    _rows_of_table(case, data, by),
-                    list(by),
-                    str(columns.value),
-                    count=columns.count,
-                    top=list(columns.top),
-                    decimals=columns.decimals,
-                    hierarchies=own,
-                    total=total,
-                )
-            )
-        else:
-            made.append(
-                csp.Table.from_microdata(
-                    data,
-                    list(by),
-                    columns.value,
-                    contributor=columns.contributor,
-                    weight=columns.weight,
-                    hierarchies=own,
-                    negative=columns.negative,
-                    empty=case.empty,
-                    total=total,
-                    decimals=columns.decimals,
-                    memory="2GB" if case.source == "memory" else None,
-                )
-            )
-    return made[0] if len(made) == 1 else csp.link(*made)
-
-
-def everything(table: csp.Table, reading: Reading, *, margins: str) -> Release:
-    """A release in which everything is suppressed that may be."""
-    labels = _labels(table, reading)
-    totals = {total for total, _ in reading.sums(labels)} if margins == "publish" else set()
-    pattern = [not reading.empty(label) and label not in totals for label in labels]
-    return Release.of(table, np.array(pattern))
-
-
-def _labels(table: csp.Table, reading: Reading) -> list[tuple[str, ...]]:
-    names = reading.columns.names
-    at = [table.names.index(name) for name in names]
-    return [tuple(label[i] for i in at) for label in table.labels]
-
-
-def _other_levels(case: Case, problem: Any, reading: Reading) -> list[str]:
-    """Cells that only one of both calls sensitive, or to which they give other levels."""
-    table, mechanism = problem.table, case.mechanism
-    labels = _labels(table, reading)
-    totals = {total for total, _ in reading.sums(labels)}
-    low = 0 if case.columns.negative == "error" else None
-    own = needs(
-        reading, labels, mechanism["rules"], width=mechanism.get("width"),
-        strict=mechanism.get("strict", False), bounds=dict.fromkeys(labels, (low, None)),
-        public=totals if mechanism.get("margins") == "publish" else (),
-    )  # fmt: skip
-    # Both in units of the finer scale.
-    mine, theirs = (
-        10 ** max(0, s) for s in (table.scale - reading.scale, reading.scale - table.scale)
-    )
-    found = []
-    for i, label in enumerate(labels):
-        need = own.get(label)
-        if (need is not None) != bool(problem.primary[i]):
-            found.append(f"{label}: sensitive by the {'second' if need else 'first'} reading only")
-        elif need is not None:
-            ours = tuple(x * mine for x in (need.down, need.up, need.width))
-            others = tuple(int(x[i]) * theirs for x in (problem.lpl, problem.upl, problem.spl))
-            if ours != others:
-                found.append(f"{label}: levels {others} first, {ours} second (down, up, width)")
-    return found
-
-
-def _refused(case: Case, data: Any, why: InputError) -> Outcome:
-    """What the second reading refuses, the first must refuse too."""
-    try:
-        table_of(case, data)
-    except InputError as error:
-        return Outcome(f"bad input: {str(error)[:300]}")
-    return Outcome("bad input", (f"refused by the second reading only: {why}",))
-
-
-def compare(case: Case, *, gap: float = 0.0) -> Outcome:
-    """Protect a case by the library, and judge what came by the second reading."""
-    with tempfile.TemporaryDirectory() as name:
-        data = _source(case, Path(name))
-        records = rows_of(data) if isinstance(data, Path) else case.data
-        try:
-            reading = read(records, case.columns)
-        except InputError as error:
-            return _refused(case, data, error)
-        options = {k: v for k, v in case.mechanism.items() if k not in ("rules", "cost")}
-        rules = case.mechanism["rules"]
-        mechanism = csp.Mechanism(**case.mechanism)
-        findings: list[str] = []
-        try:
-            table = table_of(case, data)
-            problem = mechanism.problem(table)
-            findings += _other_levels(case, problem, reading)
-            protected = mechanism.protect(table, time_limit=20, gap=gap)
-        except Unprotectable as error:
-            full = everything(table, reading, margins=case.mechanism.get("margins", "suppress"))
-            if reread(full, records, case.columns, rules, **options).safe:
-                findings.append(f"falsely refused: {error}")
-            return Outcome("refused", tuple(findings))
-        except OutOfTime:
-            return Outcome("out of time", tuple(findings))
-        except InputError as error:
-            return Outcome(f"bad input: {str(error)[:300]}", tuple(findings))
-        except CellveilError as error:
-            return Outcome("failed", (*findings, f"{type(error).__name__}: {error}"))
-        stored = Path(name, "release.json")
-        write_release(protected.release, stored)
-        shown = read_release(stored)[0]
-        again = reread(shown, records, case.columns, rules, **options)
-    findings += [d.secret for d in again.differences]
-    findings += [e.words(reveal=True) for e in again.exposures]
-    return Outcome("protected", tuple(findings))
+def _known(case: Case, rng: Random) -> Case:
+    """Let some cells be known beforehand: unsafe, safe, public, suppressed, dear, with levels."""
+    reading = read(case.data, case.columns)
+    labels = [label for label in sorted(reading.cells) if not reading.empty(label)]
+    if case.mechanism.get("margins") == "publish":
+        totals = {total for total, _ in reading.sums(sorted(reading.cells))}
+        labels = [label for label in labels if label not in totals]
+    found: list[Statement] = []
+    for label in rng.sample(labels, min(len(labels), rng.randint(1, 4))):
+        blank = tuple(
+            "" if code == case.columns.root(name) and rng.random() < 0.5 else code
+            for name, code in zip(case.columns.names, label, strict=True)
+        )
+        word = rng.choice(["u", "u", "s", "p", "m", ""]) if found else "u"
+        if word:
+            found.append((blank, word, ()))
+        if word == "u" and rng.random() < 0.4:
+            most = abs(reading.cell(label).value) // 10**reading.scale
+            found.append((blank, "pl", (str(rng.randint(0, min(9, most))), str(rng.randint(0, 9)))))
+        if not word or rng.random() < 0.3:
+            found.append((blank, "c", (str(rng.randint(1, 50)),)))
+    rules = case.mechanism["rules"]
+    if "MAN" not in rules:
+        rules += f"|MAN({rng.choice([0, 5, 20])})"
+    return replace(case, mechanism={**case.mechanism, "rules": rules}, apriori=tuple(found))

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cellveil.cli import options
 from cellveil.cli.answers import finish, noted
 from cellveil.cli.options import option
+from cellveil.cli.taking import taking
 from cellveil.front import refuse
 from cellveil.render.screen import tell
+from cellveil.requests.source import Written
 
 if TYPE_CHECKING:
     from microagg.checks.result import Anonymity
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["attack", "check"]
 
 
+@taking
 def check(
     data: options.DataFile,
     *,
@@ -31,10 +34,7 @@ def check(
     close: Annotated[
         str | None, option("Largest distance from the file asked for.", "NUMBER", "-t")
     ] = None,
-    sep: options.Separator = None,
-    decimal: options.Decimal = None,
-    encoding: options.Encoding = None,
-    na: options.Missing = None,
+    written: Written,
     summary: options.Summary = None,
 ) -> None:
     """Check a masked file for k-anonymity, p-sensitivity (l-diversity) and t-closeness.
@@ -44,7 +44,7 @@ def check(
     """
     import microagg
     from cellveil.io.files import check_outputs
-    from cellveil.io.inputs import split_names, text_file
+    from cellveil.io.inputs import split_names
     from csp.calls import whole_number
     from csp.exact import read_fraction
 
@@ -59,7 +59,7 @@ def check(
     if wanted is not None and not 0 <= wanted <= 1:
         refuse(f"-t must be from 0 to 1, not {close}")
     found = microagg.checks.anonymity(
-        text_file(data, sep, decimal, encoding, na),
+        written.file(data),
         split_names(quasi_identifiers, "--quasi-identifiers") if quasi_identifiers else None,
         secret,
         contributor=contributor,
@@ -98,6 +98,7 @@ def _check_words(found: Anonymity, k: int | None, asked: dict[str, bool]) -> lis
     return lines
 
 
+@taking
 def attack(
     data: options.DataFile,
     *,
@@ -108,10 +109,7 @@ def attack(
     ] = None,
     percent: Annotated[str, option("Of the ranks, for intervals around a value.", "NUMBER")] = "10",
     width: Annotated[str, option("Confidential values this close count as one.", "NUMBER")] = "0",
-    sep: options.Separator = None,
-    decimal: options.Decimal = None,
-    encoding: options.Encoding = None,
-    na: options.Missing = None,
+    written: Written,
     summary: options.Summary = None,
 ) -> None:
     """Attack a masked file: values that a class discloses, links of persons to records, ranks.
@@ -124,12 +122,12 @@ def attack(
     """
     import microagg
     from cellveil.io.files import check_outputs
-    from cellveil.io.inputs import split_names, text_file
+    from cellveil.io.inputs import split_names
 
     check_outputs({"--summary": summary}, [data, original])
     if confidential is None and original is None:
         refuse("name --confidential columns, or the --original file: there is nothing to attack")
-    masked: Any = text_file(data, sep, decimal, encoding, na)
+    masked: Any = written.file(data)
     known = split_names(quasi_identifiers, "--quasi-identifiers") if quasi_identifiers else None
     secret = () if confidential is None else split_names(confidential, "--confidential")
     facts: dict[str, Any] = {}
@@ -148,7 +146,7 @@ def attack(
             for one in told["confidential"]
         ]
     if original is not None:
-        before: Any = text_file(original, sep, decimal, encoding, na)
+        before: Any = written.file(original)
         known = known or _shared(before, masked, secret)
         linked = facts["linkage"] = microagg.intruders.link_records(
             before, masked, attributes=known

@@ -13,7 +13,9 @@ from cellveil.cli.answers import finish
 from cellveil.cli.microdata.masked_files import attack, check
 from cellveil.cli.microdata.microaggregate import microaggregate
 from cellveil.cli.options import option
+from cellveil.cli.taking import taking
 from cellveil.front import refuse
+from cellveil.requests.source import Written
 
 if TYPE_CHECKING:
     from microagg.aggregates.generalised import Generalised
@@ -31,6 +33,7 @@ microdata = typer.Typer(
 K = Annotated[int, option("Least size of a group.", "NUMBER", "-k")]
 
 
+@taking
 def swap(
     data: options.DataFile,
     *,
@@ -60,10 +63,7 @@ def swap(
     close: Annotated[
         str | None, option("Largest distance from the file (t-closeness).", "NUMBER")
     ] = None,
-    sep: options.Separator = None,
-    decimal: options.Decimal = None,
-    encoding: options.Encoding = None,
-    na: options.Missing = None,
+    written: Written,
     output: options.MaskedFile = None,
     summary: options.Summary = None,
     reveal: options.RevealOriginals = False,
@@ -75,10 +75,10 @@ def swap(
     """
     import microagg
     from cellveil.io.files import check_outputs
-    from cellveil.io.inputs import split_names, text_file
+    from cellveil.io.inputs import split_names
 
     check_outputs({"-o": output, "--summary": summary}, [data])
-    file: Any = text_file(data, sep, decimal, encoding, na)
+    file: Any = written.file(data)
     secret = split_names(confidential, "--confidential") if confidential else None
     known = split_names(quasi_identifiers, "--quasi-identifiers") if quasi_identifiers else None
     if way != "swap":
@@ -105,6 +105,7 @@ def swap(
     _published(found.to_columns(), facts, _swap_words(found), output, summary)
 
 
+@taking
 def anonymise(
     data: options.DataFile,
     *,
@@ -137,10 +138,7 @@ def anonymise(
     form: Annotated[
         Literal["text", "columns"], option("Ranges as text, or as two columns of numbers.")
     ] = "text",
-    sep: options.Separator = None,
-    decimal: options.Decimal = None,
-    encoding: options.Encoding = None,
-    na: options.Missing = None,
+    written: Written,
     time_limit: options.SearchLimit = None,
     output: options.MaskedFile = None,
     summary: options.Summary = None,
@@ -152,12 +150,12 @@ def anonymise(
     """
     import microagg
     from cellveil.io.files import check_outputs
-    from cellveil.io.inputs import by_column, split_names, text_file
+    from cellveil.io.inputs import by_column, split_names
     from csp.exact import read_fraction, read_whole
 
     check_outputs({"-o": output, "--summary": summary}, [data])
     found = microagg.aggregate_anonymise(
-        text_file(data, sep, decimal, encoding, na), k, list(known or ["sum"]), within,
+        written.file(data), k, list(known or ["sum"]), within,
         attributes=split_names(attributes, "--attributes") if attributes else None,
         importance=by_column(importance, "--importance", read_fraction),
         diverse=by_column(diverse, "--diverse", read_whole), contributor=contributor,

@@ -10,9 +10,11 @@ from cellveil.cli import options
 from cellveil.cli.answers import finish, noted
 from cellveil.cli.microdata import sentences
 from cellveil.cli.options import flag, option
+from cellveil.cli.taking import taking
 from cellveil.front import refuse
 from cellveil.render.progress import Bar, Meter
 from cellveil.render.screen import say
+from cellveil.requests.source import Written
 
 if TYPE_CHECKING:
     from csp.clock import Clock
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["microaggregate"]
 
 
+@taking
 def microaggregate(
     data: options.DataFile,
     *,
@@ -83,10 +86,7 @@ def microaggregate(
         option("With --comply suppress: few cells, or little value.", default="unit"),
     ] = None,
     decimals: options.Decimals = None,
-    sep: options.Separator = None,
-    decimal: options.Decimal = None,
-    encoding: options.Encoding = None,
-    na: options.Missing = None,
+    written: Written,
     time_limit: options.SearchLimit = None,
     output: options.MaskedFile = None,
     summary: options.Summary = None,
@@ -107,7 +107,7 @@ def microaggregate(
     """
     import microagg
     from cellveil.io.files import check_outputs
-    from cellveil.io.inputs import by_column, split_names, text_file
+    from cellveil.io.inputs import by_column, split_names
     from csp.clock import Clock
     from csp.exact import read_whole
     from csp.rules import parse_rules
@@ -136,7 +136,7 @@ def microaggregate(
     check_outputs({"-o": output, "--summary": summary, "--report": report}, [data])
     masked = split_names(attributes, "--attributes") if attributes else None
     kept = split_names(keep, "--keep") if keep else ()
-    file = text_file(data, sep, decimal, encoding, na)
+    file = written.file(data)
     varied = by_column(diverse, "--diverse", read_whole) or {}
     names = _names(file, masked, kept, {*varied, *([contributor] if contributor else ())})
     rule = None if rules is None else parse_rules(rules)

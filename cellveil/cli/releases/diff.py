@@ -10,8 +10,10 @@ import numpy as np
 from cellveil.cli import options
 from cellveil.cli.answers import finish
 from cellveil.cli.options import argument
+from cellveil.cli.taking import taking
 from cellveil.front import refuse
 from cellveil.render.screen import say, tell
+from cellveil.requests.search import Limit
 
 if TYPE_CHECKING:
     from attacks.release_alone.several_releases import Differencing
@@ -23,11 +25,12 @@ SHOWN = 20
 """Cells that are named on screen for each change; the file of --summary names all."""
 
 
+@taking
 def diff(
     old: Annotated[Path, argument("Earlier release (.json).", "OLD")],
     new: Annotated[Path, argument("Later release (.json).", "NEW")],
     *,
-    time_limit: options.TimeLimit = None,
+    limit: Limit,
     summary: options.Summary = None,
 ) -> None:
     """Compare two releases of the same table: what changed, and what both disclose together.
@@ -56,9 +59,7 @@ def diff(
     elif any(release.pattern.any() for release in releases):
         from attacks import differencing
 
-        facts["together"] = _together(
-            differencing(releases, time_limit=options.started(time_limit).seconds)
-        )
+        facts["together"] = _together(differencing(releases, time_limit=limit.started().seconds))
     else:
         facts["together"] = {"disclosed": [], "narrowed": 0}
     safe = not (facts["together"] and facts["together"]["disclosed"])

@@ -8,11 +8,14 @@ from typing import Annotated
 from cellveil.cli import options
 from cellveil.cli.answers import finish
 from cellveil.cli.options import flag, option
+from cellveil.cli.taking import taking
 from cellveil.render.progress import Meter
+from cellveil.requests.search import Limit
 
 __all__ = ["report"]
 
 
+@taking
 def report(
     release: options.ReleaseIn,
     *,
@@ -29,7 +32,7 @@ def report(
     attacks: Annotated[
         bool, flag("Run every attack that applies.", "--attacks/--no-attacks")
     ] = True,
-    time_limit: options.TimeLimit = None,
+    limit: Limit,
     reveal: options.Reveal = False,
 ) -> None:
     """Write one HTML page about a release: table, intervals, attacks, from public knowledge.
@@ -49,7 +52,7 @@ def report(
         {"-o": page, "the facts of the report": facts}, [release, release.with_suffix(".csv")],
         {"-o": (".html",)},
     )  # fmt: skip
-    clock = options.started(time_limit)
+    clock = limit.started()
     given, mechanism = read_release(release)
     found = None
     with Meter("attacking the release", clock.seconds) as meter:

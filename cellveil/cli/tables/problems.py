@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cellveil.cli import options
 from cellveil.cli.answers import finish, needs_reveal
-from cellveil.cli.options import argument, flag, option
+from cellveil.cli.options import argument, option
+from cellveil.cli.taking import Rest, taking
 from cellveil.front import explained, refuse
 from cellveil.render.progress import Meter
 from cellveil.render.screen import say, tell
+from cellveil.requests.option import fields_of, values_of
+from cellveil.requests.requirements import Decoys, Guards
+from cellveil.requests.search import Limit, Search
+from cellveil.requests.source import Source
 
 if TYPE_CHECKING:
     from csp.formats.files import Together
@@ -19,17 +25,13 @@ if TYPE_CHECKING:
 __all__ = ["audit", "suppress"]
 
 
+@taking
 def suppress(
     problem: options.ProblemFile,
     *,
-    method: options.Method = "auto",
-    solver: options.Solver = None,
-    time_limit: options.TimeLimit = None,
-    gap: options.Gap = 0.0,
+    search: Search,
     integer: options.Integer = False,
-    defence: options.Defence = None,
-    key_file: options.KeyFile = None,
-    table_id: options.TableId = "",
+    decoys: Decoys,
     output: Annotated[
         Path | None, option("Pattern: .csv, or .jj with --reveal.", "FILE", "--output", "-o")
     ] = None,
@@ -55,19 +57,19 @@ def suppress(
     to_jj = output is not None and is_jj(output)
     needs_reveal("-o", output if to_jj else None, reveal=reveal)
     kinds = {"-o": options.TEXTS + options.JJ}
-    check_outputs({"-o": output, "--summary": summary}, [problem, key_file], kinds)
-    method = options.chosen_method(method, solver)
-    decoys = read_defence(defence, key_file, table_id)
-    needs_width(decoys)
-    clock = options.started(time_limit)
+    check_outputs({"-o": output, "--summary": summary}, [problem, decoys.key_file], kinds)
+    defence = read_defence(decoys.defence, decoys.key_file, decoys.table_id)
+    needs_width(defence)
+    clock = search.limit.started()
     with Meter("reading", clock.seconds) as meter:
         posed = read_jj(problem)
         clock.check("the problem was read")
         limits: dict[str, Any] = {
-            "method": method, "time_limit": clock.seconds, "gap": gap, "integer": integer,
+            "method": search.chosen, "time_limit": clock.seconds, "gap": search.gap,
+            "integer": integer,
         }  # fmt: skip
-        with explained(posed.table, reveal=reveal, defended=decoys is not None):
-            defended = None if decoys is None else defend(posed, decoys, progress=meter, **limits)
+        with explained(posed.table, reveal=reveal, defended=defence is not None):
+            defended = None if defence is None else defend(posed, defence, progress=meter, **limits)
             found = (
                 solve(posed, progress=meter, **limits) if defended is None else defended.suppression
             )
@@ -97,6 +99,19 @@ def suppress(
     )  # fmt: skip
 
 
+def _check_no_records(
+    given: Mapping[str, Any], by: list[str] | None, rules: str | None, guards: Guards
+) -> None:
+    """Refuse what is said of records where there are none."""
+    said = {**given, **values_of(guards), "integer": None}  # problems have that too
+    fields = (*fields_of(Source), *fields_of(Guards))
+    more = [f.flags[0] for f in fields if said[f.name] not in (None, f.default)]
+    more += [name for name, value in (("--by", by), ("--rules", rules)) if value is not None]
+    if more:
+        refuse(f"{', '.join(more)}: said of the records that a release was made of; add --records")
+
+
+@taking
 def audit(
     problem: Annotated[
         Path,
@@ -119,7 +134,7 @@ def audit(
     records: Annotated[
         Path | None,
         option(
-            "Read these records (.csv, .csv.gz, .parquet) once more, by code that 'protect' does "
+            "Read these records (as 'protect' takes them) once more, by code that 'protect' does "
             "not use, and judge the release by them.",
             "FILE",
         ),
@@ -132,46 +147,7 @@ def audit(
             default="those of the release",
         ),
     ] = None,
-    value: options.Value = None,
-    contributor: options.Contributor = None,
-    weight: options.Weight = None,
-    shadow: Annotated[
-        str | None,
-        option("With --records: column that rules look at in place of the value.", "COLUMN"),
-    ] = None,
-    hierarchy: Annotated[
-        list[str] | None,
-        option("With --records: hierarchy of a column (.hrc); once for each.", "COLUMN=FILE"),
-    ] = None,
-    aggregated: Annotated[
-        bool, flag("With --records: the file has one row per cell.", "--aggregated")
-    ] = False,
-    count: Annotated[
-        str | None, option("With --aggregated: column of contributor counts.", "COLUMN")
-    ] = None,
-    top: Annotated[
-        str | None, option("With --aggregated: columns of largest contributions.", "COLUMNS")
-    ] = None,
-    negative: Annotated[
-        options.NegativeCells, option("With --records: how negative contributions are read.")
-    ] = "error",
-    total: Annotated[
-        list[str] | None,
-        option(
-            "With --records: code of the total, of all columns or of one; once for each.",
-            "[COLUMN=]CODE",
-            default="Total",
-        ),
-    ] = None,
-    missing: Annotated[
-        str | None,
-        option("With --records: code for records that lack one.", "CODE", default="refused"),
-    ] = None,
-    decimals: options.Decimals = None,
-    sep: options.Separator = None,
-    decimal: options.Decimal = None,
-    encoding: options.Encoding = None,
-    na: options.Missing = None,
+    source: Rest[Source],
     rules: Annotated[
         str | None,
         option(
@@ -180,30 +156,8 @@ def audit(
             default="those that the release states, with all that goes with them",
         ),
     ] = None,
-    width: Annotated[
-        str | None, option("With --rules: least width of every sensitive interval.", "NUMBER")
-    ] = None,
-    strict: Annotated[bool, flag("With --rules: wider than --width.", "--strict")] = False,
-    margins: Annotated[
-        Literal["suppress", "publish"], option("With --rules: whether margins are public.")
-    ] = "suppress",
-    singletons: Annotated[
-        bool | None,
-        flag(
-            "With --rules: guard against a contributor who is alone in a cell.",
-            "--singletons/--no-singletons",
-            default="in tables of values",
-        ),
-    ] = None,
-    integer: Annotated[
-        bool | None,
-        flag(
-            "The attacker knows that cells are whole units.",
-            "--integer/--no-integer",
-            default="no; with --records in tables of counts",
-        ),
-    ] = None,
-    time_limit: options.TimeLimit = None,
+    guards: Guards,
+    limit: Limit,
     output: Annotated[
         Path | None,
         option("Interval of each cell, if the pattern is safe.", "FILE", "--output", "-o"),
@@ -218,18 +172,15 @@ def audit(
     """
     if records is not None:
         from cellveil.cli.tables.second_reading import read_twice
+        from cellveil.io.inputs import split_names
 
         if pattern is not None or output is not None:
             refuse("with --records neither a pattern nor -o is read; give a release and no more")
-        asked = {
-            "by": by, "value": value, "contributor": contributor, "weight": weight,
-            "shadow": shadow, "hierarchy": hierarchy, "aggregated": aggregated, "count": count,
-            "top": top, "negative": negative, "total": total, "missing": missing,
-            "decimals": decimals, "sep": sep, "decimal": decimal, "encoding": encoding, "na": na,
-            "rules": rules, "width": width, "strict": strict, "margins": margins,
-            "singletons": singletons, "integer": integer,
-        }  # fmt: skip
-        read_twice(problem, records, asked, summary=summary, reveal=reveal)
+        several = [split_names(text, "--by") for text in by or ()]
+        read_twice(
+            problem, source(data=records), several, rules, guards, summary=summary, reveal=reveal
+        )
+    _check_no_records(values_of(source(data=problem)), by, rules, guards)
     from cellveil.io.files import check_outputs, interval_columns, pattern_columns
     from cellveil.io.inputs import read_pattern
     from cellveil.render.tables import guarantee, violation_words
@@ -238,12 +189,12 @@ def audit(
     from csp.release.release import Release
 
     check_outputs({"-o": output, "--summary": summary}, [problem, pattern])
-    clock = options.started(time_limit)
+    clock = limit.started()
     with Meter("reading", clock.seconds) as meter:
         posed = read_jj(problem)
         hidden = read_pattern(pattern, posed)
         meter.phase("auditing")
-        found = check(posed, hidden, integer=bool(integer), time_limit=clock.seconds)
+        found = check(posed, hidden, integer=bool(guards.integer), time_limit=clock.seconds)
     words = violation_words(posed, found.violations, reveal=reveal)
     facts: dict[str, Any] = {
         "safe": found.safe,

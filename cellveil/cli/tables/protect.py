@@ -20,6 +20,7 @@ from cellveil.requests.search import Search
 from cellveil.requests.source import Source
 
 if TYPE_CHECKING:
+    from csp.audits.second_reading import Rereading
     from csp.clock import Clock
     from csp.formats.files import Together
     from csp.mechanism import Mechanism
@@ -80,7 +81,7 @@ def protect(
 
     first = source(data=data[0], by=inputs.split_names(by, "--by") if by is not None else ())
     names = first.by or inputs.tab_dimensions(data[0], first.rda)
-    clock = search.started()
+    clock = search.limit.started()
     decoys = asked.decoys
     mechanism, reads = inputs.mechanism_of(
         asked, names, first.written.encoding, named=first.apriori is not None or first.tab,
@@ -93,7 +94,7 @@ def protect(
         alone = {
             "--report": files.report, "--plots": files.plots, "--jj": files.jj,
             "--release": files.release, "--keep": keep, "--apriori": first.apriori,
-            "--defence": decoys.defence,
+            "--defence": decoys.defence, "--reread": files.reread,
         }  # fmt: skip
         protect_each(
             sources, places_for(data, files.output, files.summary, read, alone), mechanism,
@@ -114,6 +115,7 @@ class _Done:
     columns: dict[str, Any]
     known: dict[str, Any]
     attacks: Any
+    again: Rereading | None
     trace: list[Progress]
 
 
@@ -134,7 +136,7 @@ def _check(
         folder_for(files.plots)
     if files.shown.attacks and files.report is None:
         refuse("--attacks fills a section of --report; give --report FILE.html too")
-    if files.jj is not None and (asked.singletons or asked.unions):
+    if files.jj is not None and (asked.guards.singletons or asked.unions):
         refuse("a JJ file cannot hold --singletons or --unions; leave them or --jj out")
     check_outputs(
         {
@@ -152,6 +154,7 @@ def _protected(
 ) -> _Done:  # fmt: skip
     """Tabulate, protect, and attack what would be published."""
     from cellveil.cli.tables.defence import measured
+    from cellveil.cli.tables.second_reading import read_again
     from cellveil.cli.tables.several import on_cores
     from cellveil.io import inputs
     from cellveil.io.files import result_columns
@@ -185,12 +188,25 @@ def _protected(
         if shown.attacks:
             meter.phase("attacking what would be published")
             found = attacked(result, clock, stated=stated)
-    return _Done(result, columns, known, found, trace)
+        again = None
+        if files.reread:
+            meter.phase("reading the data once more")
+            records, meant, said = read_again(source, [source.by])
+            again = result.reread(records, meant, apriori=said)
+    return _Done(result, columns, known, found, again, trace)
 
 
 def _finish(data: Path, asked: Requirements, done: _Done, files: Files) -> None:
     """Write what was asked for, and say what was done."""
-    result, shown = done.result, files.shown
+    from cellveil.cli.tables.second_reading import facts_of
+
+    result, shown, again = done.result, files.shown, done.again
+    if again is not None and not (again.agree and again.safe):
+        answers.finish(
+            facts_of(again, reveal=shown.reveal),
+            [*again.lines(reveal=shown.reveal), "Nothing was published."],
+            safe=False, show=lambda: None, summary=files.summary,
+        )  # fmt: skip
     facts = result.summary(reveal=shown.reveal) | ({"posterior": done.known} if done.known else {})
 
     def write(together: Together) -> list[Path]:
@@ -225,6 +241,7 @@ def _write(
     if files.report is not None:
         title = data.name.partition(".")[0]
         told = report_facts(result, title=title, attacks=done.attacks, reveal=reveal)
+        told["guarantee"] += [] if done.again is None else done.again.lines()
         write_page(files.report, report_page(result, told, trace=done.trace), told, together)
     places = (files.output, files.report, files.release, files.jj)
     named = [path for path in places if path is not None]
@@ -252,4 +269,4 @@ def _lines(asked: Requirements, done: _Done, *, reveal: bool) -> list[str]:
     lines += promises(result)
     if result.guarantee is not None:
         lines += [*defence_words(result.guarantee), posterior_words(done.known)]
-    return lines
+    return lines if done.again is None else [*lines, *done.again.lines()]

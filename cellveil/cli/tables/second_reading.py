@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from cellveil.cli.answers import finish
 from cellveil.front import refuse
 from cellveil.render.screen import tell
+from cellveil.requests.option import fields_of, values_of
+from cellveil.requests.requirements import Guards
+from cellveil.requests.source import Source
 
-__all__ = ["read_twice"]
+if TYPE_CHECKING:
+    from csp.audits.second_reading import Columns, Rereading
+    from csp.audits.second_reading.files import Statement
+
+__all__ = ["facts_of", "read_again", "read_twice"]
 
 
 def read_twice(
     release: Path,
-    records: Path,
-    asked: Mapping[str, Any],
+    source: Source,
+    by: Sequence[tuple[str, ...]],
+    rules: str | None,
+    guards: Guards,
     *,
     summary: Path | None = None,
     reveal: bool = False,
@@ -25,41 +35,30 @@ def read_twice(
 
     Parameters
     ----------
-    release, records, summary : path
-    asked : mapping
-        Other options of the command by the names of its arguments.
+    release, summary : path
+    source : Source
+        The records.
+    by : sequence of tuple of str
+        Dimensions of each of several linked tables; those of the release where there is none.
+    rules : str, optional
+        Those that the release states, with the guards it states, by default.
+    guards : Guards
     reveal : bool
     """
     from cellveil.io.files import check_outputs
-    from csp.audits.second_reading import reread, rows_of
+    from csp.audits.second_reading import reread
     from csp.release_file import read_release
 
-    check_outputs({"--summary": summary}, [release, records])
+    check_outputs({"--summary": summary}, [release, source.data, source.rda, source.apriori])
     published, told = read_release(release)
-    options: dict[str, Any] = {
-        key: asked[key] for key in ("rules", "width", "strict", "margins", "singletons", "integer")
-    }
-    if options["rules"] is None:
+    options = asdict(guards)
+    if rules is None:
         if told is None:
             refuse("the release does not state its rules; give --rules")
-        options |= {key: getattr(told, key) for key in options} | {"rules": str(told.rules)}
-    signs = {"tab": "\t", r"\t": "\t"}
-    data = rows_of(
-        records,
-        separator=signs.get(asked["sep"], asked["sep"]),
-        encoding=asked["encoding"] or "utf-8-sig",
-        decimal=asked["decimal"] or ".",
-        na=tuple((asked["na"] or "").split(",")),
-    )
-    columns = _columns(asked, published.names)
-    found = reread(published, data, columns, options.pop("rules"), **options)
-    facts: dict[str, Any] = {
-        "agree": found.agree,
-        "safe": found.safe,
-        "cells": found.cells,
-        "findings": [] if found.agree and found.safe else found.lines(reveal=reveal),
-        "notes": list(found.notes),
-    }
+        options, rules = {key: getattr(told, key) for key in options}, str(told.rules)
+    data, columns, said = read_again(source, by or [published.names])
+    found = reread(published, data, columns, rules, apriori=said, **options)
+    facts = facts_of(found, reveal=reveal)
     if reveal:  # how many contributors are alone in a cell
         facts["attackers"] = found.attackers
     finish(
@@ -68,24 +67,81 @@ def read_twice(
     )  # fmt: skip
 
 
-def _columns(asked: Mapping[str, Any], names: Sequence[str]) -> Any:
-    """Say what the columns of the file mean, from the options."""
+def facts_of(found: Rereading, *, reveal: bool) -> dict[str, Any]:
+    """Facts of a second reading for JSON; values that must not be known only with `reveal`."""
+    return {
+        "agree": found.agree,
+        "safe": found.safe,
+        "cells": found.cells,
+        "findings": [] if found.agree and found.safe else found.lines(reveal=reveal),
+        "notes": list(found.notes),
+    }
+
+
+_NOT_HERE = ("absent_zero", "tolerance", "memory", "empty", "apriori_unknown")
+"""Fields of a source that the second reading does not obey."""
+
+
+def read_again(
+    source: Source, by: Sequence[tuple[str, ...]]
+) -> tuple[dict[str, list[Any]], Columns, list[Statement]]:
+    """Read a file by none of the library's readers: its columns, their meaning, what is known.
+
+    Parameters
+    ----------
+    source : Source
+        What was said of the file; none of it has been read.
+    by : sequence of tuple of str
+        Dimensions of each table.
+
+    Raises
+    ------
+    InputError
+        If something was asked for that this reading does not know.
+    """
+    from csp.audits.second_reading import by_layout, layout_of, rows_of, statements_of
+
+    given = values_of(source)
+    for field in fields_of(Source):
+        if field.name in _NOT_HERE and given[field.name] not in (None, field.default):
+            refuse(f"the second reading does not know {field.flags[0]}; leave it out")
+    columns, said = _columns(source, by), list[Any]()
+    if source.rda is not None:
+        data, columns, said = by_layout(source.data, layout_of(source.rda), columns)
+    else:
+        written = source.written
+        signs = {"tab": "\t", r"\t": "\t"}
+        several = (columns.value, columns.weight, columns.shadow, columns.count, *columns.top)
+        data = rows_of(
+            source.data,
+            separator=signs.get(str(written.sep), written.sep),
+            encoding=written.encoding or "utf-8-sig",
+            decimal=written.decimal,
+            na=("",) if written.na is None else written.na,
+            sheet=source.sheet,
+            numbers=[name for name in several if name is not None],
+        )
+    if source.apriori is not None:
+        said += statements_of(source.apriori, len(columns.names))
+    return data, columns, said
+
+
+def _columns(source: Source, by: Sequence[tuple[str, ...]]) -> Columns:
+    """Say what the columns of the file mean."""
     from csp.audits.second_reading import Columns, parents_of
 
     trees: dict[str, list[dict[str, str]]] = {}
-    for text in asked["hierarchy"] or ():
+    for text in source.hierarchy:
         column, equals, file = text.partition("=")
         if not equals:
             refuse(f"--hierarchy {text!r}: write COLUMN=FILE")
         trees.setdefault(column, []).append(parents_of(file))
-    by = [tuple(n.strip() for n in text.split(",")) for text in asked["by"] or ()] or [tuple(names)]
     total: dict[str, str] = {}
-    for text in asked["total"] or ():
+    for text in source.total:
         column, equals, code = text.rpartition("=")
         total |= {column: code} if equals else {name: code for one in by for name in one}
     return Columns(
-        tuple(by), asked["value"], asked["contributor"], asked["weight"], asked["shadow"],
-        "cells" if asked["aggregated"] else "records", asked["count"],
-        tuple(asked["top"].split(",")) if asked["top"] else (), trees, total, asked["negative"],
-        asked["missing"], asked["decimals"],
+        tuple(by), source.value, source.contributor, source.weight, source.shadow,
+        "cells" if source.aggregated else "records", source.count, source.top, trees, total,
+        source.negative, source.missing, source.decimals,
     )  # fmt: skip

@@ -15,11 +15,12 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.audits.second_reading.files import Statement
 from csp.audits.second_reading.people import Columns, Label, Reading, read
 from csp.audits.second_reading.rules import Need, needs
 from csp.errors import InputError, SolverError
 
-__all__ = ["Difference", "Exposure", "Published", "Rereading", "reread"]
+__all__ = ["Difference", "Exposure", "Published", "Rereading", "known_of", "reread"]
 
 MOST_WHOLE = 60
 """Suppressed cells up to which the attacker's programs are solved in whole numbers."""
@@ -191,6 +192,7 @@ def reread(
     singletons: bool | None = None,
     integer: bool | None = None,
     named: Collection[Sequence[str]] = (),
+    apriori: Iterable[Statement] = (),
 ) -> Rereading:
     """Judge a release by a reading of the records that shares no code with the protection.
 
@@ -207,6 +209,8 @@ def reread(
         As for `csp.Mechanism`.
     named : collection of label
         Cells that MAN speaks of, with the codes of all dimensions.
+    apriori : iterable of (codes, word, numbers)
+        What is known of single cells beforehand, from `statements_of`.
 
     Returns
     -------
@@ -232,10 +236,11 @@ def reread(
     sums = reading.sums(labels)
     _check_sums(reading, sums)
     bounds = {label: _bounds(reading, shown.get(label)) for label in labels}
+    said = known_of(reading, apriori)
     sensitive = needs(
         reading, labels, rules, width=width, strict=strict, bounds=bounds,
         public={total for total, _ in sums} if margins == "publish" else (),
-        named={tuple(map(str, label)) for label in named},
+        named={tuple(map(str, label)) for label in named}, said=said,
     )  # fmt: skip
     hidden = [
         label for label in labels
@@ -257,7 +262,10 @@ def reread(
     exposures = list(_exposures(system, reading, sensitive, attackers))
     # Beside a pattern that is unsafe, true values of other cells would disclose more.
     told = () if exposures else set(labels) - set(sensitive)
-    differences = _differences(reading, shown, labels, told)
+    differences = [
+        *_differences(reading, shown, labels, told),
+        *_disobeyed(said, shown, sensitive),
+    ]
     return Rereading(
         tuple(differences), tuple(exposures), len(labels), len(attackers), tuple(notes)
     )
@@ -345,6 +353,38 @@ def _differences(
             seen.high is not None and value > seen.high
         ):
             words = f"{name} lies outside what the release says is known of it"
+            yield Difference(label, words, words)
+
+
+def known_of(
+    reading: Reading, statements: Iterable[Statement]
+) -> dict[Label, dict[str, tuple[str, ...]]]:
+    """Return what is said of each cell beforehand; a blank code is the total."""
+    names, found = reading.columns.names, dict[Label, dict[str, tuple[str, ...]]]()
+    for codes, word, numbers in statements:
+        pairs = zip(names, codes, strict=True)
+        label = tuple(code or reading.columns.root(name) for name, code in pairs)
+        found.setdefault(label, {})[word] = numbers
+    return found
+
+
+def _disobeyed(
+    said: Mapping[Label, Mapping[str, Any]],
+    shown: Mapping[Label, _Shown],
+    sensitive: Collection[Label],
+) -> Iterator[Difference]:
+    """Cells that are hidden though said to be public, or the other way round."""
+    for label, own in said.items():
+        if label not in shown:
+            words = (
+                f"cell ({', '.join(label)}) is named beforehand, and the release does not have it"
+            )
+            yield Difference(label, words, words)
+            continue
+        hidden = shown[label].value is None
+        if (hidden and "p" in own) or (not hidden and "m" in own and label not in sensitive):
+            how = "is suppressed" if hidden else "is published"
+            words = f"cell ({', '.join(label)}) {how}, and the opposite was said beforehand"
             yield Difference(label, words, words)
 
 

@@ -6,20 +6,16 @@ are read from the file once more, one record after another, in whole numbers of 
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, Literal
 
 from csp.errors import InputError
 
-__all__ = ["Cell", "Columns", "Label", "Reading", "Side", "parents_of", "read", "rows_of"]
+__all__ = ["Cell", "Columns", "Label", "Reading", "Side", "read"]
 
 Label = tuple[str, ...]
 Parents = Mapping[str, str]
@@ -51,8 +47,8 @@ class Columns:
     count, top : str and sequence of str, optional
         Of cells: numbers of contributors, and largest contributions (of the shadow, if any).
     hierarchies : mapping of str to sequence of mappings
-        Of a dimension: its hierarchies, each from code to parent (see `parents_of`); codes whose
-        parent is not named, or is "", lie below the total.
+        Of a dimension: its hierarchies, each from code to parent (as `files.parents_of` reads
+        them); codes whose parent is not named, or is "", lie below the total.
     total : mapping of str to str
         Code of the total of a dimension, "Total" by default.
     negative : {"error", "abs", "shift", "split", "allow"}
@@ -99,13 +95,13 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """Contributions to a cell that the rules look at together, in units.
+    """Contributions to a cell that the rules look at together.
 
     Attributes
     ----------
     total : int
     top : tuple of int
-        In descending order.
+        In descending order. Both in units of what the rules look at.
     """
 
     total: int
@@ -155,6 +151,8 @@ class Reading:
         Each code with all codes above it, itself included.
     children : mapping of dimension to sequence of mappings of code to list of code
         One for each hierarchy.
+    seen : int
+        Decimal places of contributions.
     """
 
     columns: Columns
@@ -162,6 +160,7 @@ class Reading:
     cells: Mapping[Label, Cell]
     codes: Mapping[str, Mapping[str, frozenset[str]]]
     children: Mapping[str, Sequence[Mapping[str, Sequence[str]]]]
+    seen: int
 
     def cell(self, label: Label) -> Cell:
         """Return a cell; one that nobody contributes to if the file does not have it."""
@@ -203,88 +202,6 @@ class Reading:
         return list(found)
 
 
-def rows_of(
-    path: str | Path, *, separator: str | None = None, encoding: str = "utf-8-sig",
-    decimal: str = ".", na: Sequence[str] = (),
-) -> dict[str, list[Any]]:  # fmt: skip
-    """Columns of a text file (.csv, .tsv, .txt, also .gz) or of a Parquet file.
-
-    Parameters
-    ----------
-    path : path
-    separator : str, optional
-        The most frequent one of , ; tab and | in the first line by default.
-    encoding, decimal : str
-    na : sequence of str
-        Texts that stand for a missing entry, besides the empty text.
-
-    Returns
-    -------
-    dict of str to list
-        Texts (numbers of a Parquet file), None where an entry is missing.
-    """
-    path = Path(path)
-    try:
-        if path.suffix == ".parquet":
-            import duckdb
-
-            with duckdb.connect() as connection:
-                found = connection.read_parquet(str(path))
-                lines: list[Any] = [found.columns, *found.fetchall()]
-        else:
-            packed = path.suffix == ".gz"
-            data = gzip.decompress(path.read_bytes()) if packed else path.read_bytes()
-            text = data.decode(encoding)
-            first = text.split("\n", 1)[0]
-            separator = separator or max(",;\t|", key=first.count)
-            reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-            lines = [line for line in reader if line]
-    except (OSError, ValueError, csv.Error) as error:
-        msg = f"{str(path)!r} cannot be read: {error}"
-        raise InputError(msg) from error
-    uneven = next((i for i, line in enumerate(lines) if len(line) != len(lines[0])), None)
-    if not lines or uneven is not None:
-        msg = f"{str(path)!r}: row {uneven or 0} has another number of columns than the first line"
-        raise InputError(msg)
-    names = [name.strip() for name in lines[0]]
-    if len(set(names)) < len(names):
-        msg = f"{str(path)!r}: two columns have the same name"
-        raise InputError(msg)
-
-    def entry(value: Any) -> Any:
-        if isinstance(value, str):
-            if value == "" or value in na:
-                return None
-            return value.replace(decimal, ".") if decimal != "." and _numeric(value) else value
-        return value
-
-    return {name: [entry(line[i]) for line in lines[1:]] for i, name in enumerate(names)}
-
-
-def _numeric(text: str) -> bool:
-    return bool(text.strip()) and set(text.strip()) <= set("0123456789+-.,eE")
-
-
-def parents_of(path: str | Path, lead: str = "@") -> dict[str, str]:
-    """Codes and their parents in a τ-ARGUS hierarchy (.hrc); "" stands for the total."""
-    above: list[str] = []
-    found: dict[str, str] = {}
-    for line in Path(path).read_text(encoding="utf-8-sig").splitlines():
-        code = line.strip() if lead.strip() else line.rstrip()
-        if not code:
-            continue
-        depth = 0
-        while code.startswith(lead):
-            code, depth = code[len(lead) :], depth + 1
-        code = code.strip()
-        if depth > len(above) or code in found:
-            msg = f"{str(path)!r}: code {code!r} jumps a level, or is there twice"
-            raise InputError(msg)
-        found[code] = above[depth - 1] if depth else ""
-        above[depth:] = [code]
-    return found
-
-
 def read(records: Any, columns: Columns) -> Reading:
     """Read a file once more.
 
@@ -317,9 +234,9 @@ def read(records: Any, columns: Columns) -> Reading:
         raise InputError(msg)
     labels = _labels(data, columns)
     children, codes = _trees(labels, columns)
-    scale, numbers = _units(data, columns)
+    scale, seen, numbers = _units(data, columns)
     if columns.rows == "cells":
-        cells = _rows(labels, numbers, scale, columns)
+        cells = _rows(labels, numbers, (scale, seen), columns)
     else:
         leaves = {n: {c for c in codes[n] if not any(t.get(c) for t in children[n])} for n in codes}
         for row, label in enumerate(labels, start=1):
@@ -327,8 +244,8 @@ def read(records: Any, columns: Columns) -> Reading:
                 if code not in leaves[name]:
                     msg = f"row {row}: code {code!r} of {name!r} is not at its lowest level"
                     raise InputError(msg)
-        cells = _added_up(labels, data, numbers, scale, columns, codes)
-    reading = Reading(columns, scale, cells, codes, children)
+        cells = _added_up(labels, data, numbers, (scale, seen), columns, codes)
+    reading = Reading(columns, scale, cells, codes, children, seen)
     if columns.rows == "cells":
         return _with_margins(reading)
     return reading
@@ -413,32 +330,40 @@ def _places(numbers: Iterable[Fraction]) -> int:
 
 def _units(
     data: Mapping[str, list[Any]], columns: Columns
-) -> tuple[int, dict[str, list[Fraction]]]:
-    """Decimal places of a cell, and the numbers of each column."""
+) -> tuple[int, int, dict[str, list[Fraction]]]:
+    """Decimal places of a cell and of contributions to it, and the numbers of each column.
+
+    A shadow is a variable of its own, with decimals of its own.
+    """
     asked = [columns.value, columns.weight, columns.shadow, columns.count, *columns.top]
     numbers = {
         name: [_number(entry, name, row) for row, entry in enumerate(data[name], start=1)]
         for name in asked
         if name is not None
     }
-    measures = {columns.value, columns.shadow, *columns.top} - {None}
+    own = [*columns.top] if columns.shadow is None else []
+    measures = [name for name in (columns.value, *own) if name is not None]
     if columns.decimals is None:
-        places = _places(v for name in measures for v in numbers[str(name)])
+        places = _places(v for name in measures for v in numbers[name])
     else:
         places = columns.decimals
         for name in measures:
-            column = [Fraction(round(v * 10**places), 10**places) for v in numbers[str(name)]]
-            pairs = zip(column, numbers[str(name)], strict=True)
+            column = [Fraction(round(v * 10**places), 10**places) for v in numbers[name]]
+            pairs = zip(column, numbers[name], strict=True)
             if any(abs(a - b) * 10**9 > abs(a) + 1 for a, b in pairs):
                 msg = f"a number of {name!r} has more than {places} decimal places"
                 raise InputError(msg)
-            numbers[str(name)] = column
+            numbers[name] = column
+    seen = places
+    if columns.shadow is not None:
+        seen = _places(v for name in (columns.shadow, *columns.top) for v in numbers[name])
     if columns.weight is not None:
         if any(w <= 0 for w in numbers[columns.weight]):
             msg = f"a weight in {columns.weight!r} is not positive"
             raise InputError(msg)
-        places += _places(numbers[columns.weight])
-    return places, numbers
+        more = _places(numbers[columns.weight])
+        places, seen = places + more, seen + more
+    return places, seen, numbers
 
 
 def _whole(number: Fraction, scale: int) -> int:
@@ -454,7 +379,7 @@ def _added_up(
     labels: Sequence[Label],
     data: Mapping[str, list[Any]],
     numbers: Mapping[str, list[Fraction]],
-    scale: int,
+    scales: tuple[int, int],
     columns: Columns,
     codes: Mapping[str, Mapping[str, frozenset[str]]],
 ) -> dict[Label, Cell]:
@@ -490,7 +415,7 @@ def _added_up(
     if columns.negative == "shift":  # by one amount in all cells of all tables
         shift = min(shift, *(x for own in parts.values() for x in own.values()))
     return {
-        label: _cell(values[label], own, weights, columns, shift, scale)
+        label: _cell(values[label], own, weights, columns, shift, scales)
         for label, own in parts.items()
     }
 
@@ -514,7 +439,7 @@ def _cell(
     weights: Mapping[object, Fraction],
     columns: Columns,
     shift: Fraction,
-    scale: int,
+    scales: tuple[int, int],
 ) -> Cell:
     """One cell; under sampling weights a contribution stands as often as its weight says."""
     if columns.negative == "split":
@@ -526,6 +451,7 @@ def _cell(
         groups = [{who: abs(x) for who, x in parts.items()}]
     else:
         groups = [{who: x - shift for who, x in parts.items()}]
+    scale, seen = scales
     sides, people, named = [], [], set()
     for group in groups:
         order = sorted(group, key=lambda who: (-group[who], str(who)))
@@ -533,7 +459,7 @@ def _cell(
             who for who in order for _ in range(min(_rounded(weights[who]), MOST_LISTED))
         ][:MOST_LISTED]  # fmt: skip
         total = sum((group[who] * weights[who] for who in group), Fraction(0))
-        sides.append(Side(_whole(total, scale), tuple(_whole(group[w], scale) for w in listed)))
+        sides.append(Side(_whole(total, seen), tuple(_whole(group[w], seen) for w in listed)))
         people.append(order)
         named |= set(listed[:LISTED])
     everyone = tuple(itertools.chain.from_iterable(people))
@@ -552,10 +478,14 @@ def _rounded(weight: Fraction) -> int:
 
 
 def _rows(
-    labels: Sequence[Label], numbers: Mapping[str, list[Fraction]], scale: int, columns: Columns
+    labels: Sequence[Label],
+    numbers: Mapping[str, list[Fraction]],
+    scales: tuple[int, int],
+    columns: Columns,
 ) -> dict[Label, Cell]:
     """Cells as they stand in their rows."""
     assert columns.value is not None
+    scale, own = scales
     cells: dict[Label, Cell] = {}
     for row, label in enumerate(labels):
         value = numbers[columns.value][row]
@@ -568,8 +498,8 @@ def _rows(
                 msg = f"{where}: a number of contributors is a whole number of at least 0"
                 raise InputError(msg)
             count = number.numerator
-        top = tuple(_whole(numbers[name][row], scale) for name in columns.top)
-        total = _whole(seen, scale)
+        top = tuple(_whole(numbers[name][row], own) for name in columns.top)
+        total = _whole(seen, own)
         wrong = _contradiction(count, total, top)
         if count == 0 and value != 0:
             wrong = "the cell has a value and no contributor"
@@ -614,4 +544,4 @@ def _with_margins(reading: Reading) -> Reading:
     for label, value in sums.items():
         if label not in cells:
             cells[label] = Cell(value, value if columns.counts else None, ())
-    return Reading(columns, reading.scale, cells, reading.codes, reading.children)
+    return replace(reading, cells=cells)

@@ -85,6 +85,7 @@ def needs(
     strict: bool = False,
     public: Collection[Label] = (),
     named: Collection[Label] = (),
+    said: Mapping[Label, Mapping[str, tuple[str, ...]]] | None = None,
     bounds: Mapping[Label, tuple[int | None, int | None]],
 ) -> dict[Label, Need]:
     """Sensitive cells among some, and what they need.
@@ -102,6 +103,9 @@ def needs(
         Cells that are public whatever they show.
     named : collection of label
         Those that MAN speaks of.
+    said : mapping of label to mapping of str to tuple of str, optional
+        What is known of cells beforehand: s and p are not sensitive, u is, by MAN or the width
+        if no rule says so, and pl has its levels.
     bounds : mapping of label to pair of int or None
         What anybody knows of each cell beforehand, in units.
     """
@@ -110,8 +114,9 @@ def needs(
     floor = 0 if width is None else ceil(Fraction(str(width)) * unit) + strict
     found: dict[Label, Need] = {}
     for label in labels:
+        own = (said or {}).get(label, {})
         # A cell that is known to be empty hides nothing.
-        if label in public or reading.empty(label):
+        if label in public or reading.empty(label) or "s" in own or "p" in own:
             continue
         cell = reading.cell(label)
         asked = [
@@ -119,9 +124,14 @@ def needs(
             for word in words
             if (need := _asked(word, cell, reading, named=label in named)) is not None
         ]
+        if not asked and "u" in own:
+            asked = [_margin(word, cell, reading, 0) for word in words if word.name == "MAN"]
+            asked = asked or [Need(0, 0, 0, "what is known beforehand")]
         if not asked:
             continue
         down, up = max(n.down for n in asked), max(n.up for n in asked)
+        if "pl" in own:
+            down, up = (ceil(Fraction(level) * unit) for level in own["pl"])
         wide = max(floor, *(n.width for n in asked))
         low, high = bounds[label]
         if low is not None:

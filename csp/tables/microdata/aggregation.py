@@ -102,7 +102,9 @@ def aggregated(
                 check_weights(owner, weight, wanted)
                 owner = owner + owners
                 owners = int(owner.max()) + 1
-            tally.add(Records(columns["leaf"], amount, weight, weights.scale, owner))
+            tally.add(
+                Records(columns["leaf"], amount, weight, weights.scale, owner, columns.get("place"))
+            )
         return tally.result(amounts.scale)
 
 
@@ -150,13 +152,13 @@ def _opened(
     ):
         if parquet:
             relation = plain_relation(open_parquet(connection, file.path), names)
-            yield Source(relation, names, "records", rows, pairs)
+            yield Source(relation, names, "records", rows, pairs, ordered=True)
             return
         with open_text(connection, file) as opened:
             check_names(names, opened.names, title=opened.title)
             places = [f"c{opened.names.index(name)}" for name in names]
             relation = plain_relation(opened.relation, places)
-            source = Source(relation, names, "records", rows, pairs)
+            source = Source(relation, names, "records", rows, pairs, ordered=True)
             yield _written(source, file, opened, numbers)
 
 

@@ -61,6 +61,8 @@ class Source:
         Where the records are kept with their cells.
     rows, pairs : int
         Most records of a batch, and pairs of a cell and a contributor at once.
+    ordered : bool
+        Whether the records come in the same order whenever they are read, as those of a file do.
     note : str
         How a text file was read; see `csp.tables.columns.Columns`.
     """
@@ -70,6 +72,7 @@ class Source:
     table: str
     rows: int = MAX_BATCH
     pairs: int = MAX_BATCH
+    ordered: bool = False
     note: str = ""
 
     @property
@@ -184,11 +187,16 @@ class Source:
             owner = self._owner(wanted.contributor)
             columns.append(f"{owner} AS owner")
             columns.append(f"{self._part(owner, n)} AS part")
+        records = _NAME
+        if wanted.contributor is None and self.ordered:
+            # A scan without a sort keeps the order of the rows; the joins below need not.
+            records = f"(SELECT *, row_number() OVER () - 1 AS place FROM {_NAME})"
+            columns.append("r.place")
         kind = "TEMP TABLE" if self.table.startswith("temp.") else "TABLE"
         self.relation.query(
             _NAME,
-            f"CREATE OR REPLACE {kind} {self.table} AS SELECT {', '.join(columns)} FROM {_NAME} "
-            f"{' '.join(joins)}",
+            f"CREATE OR REPLACE {kind} {self.table} AS SELECT {', '.join(columns)} FROM {records} "
+            f"AS r {' '.join(joins)}",
         )
 
     def drop(self) -> None:
@@ -287,7 +295,7 @@ class Source:
         return [f"part = {part}" for part in found["part"].tolist()]
 
     def batch(self, where: str, *, owned: bool) -> dict[str, NDArray[Any]]:
-        """Columns of a batch: leaf, and x, w and owner as far as they are there.
+        """Columns of a batch: leaf, and x, w, owner and place as far as they are there.
 
         Contributors are numbered from 0 in the order of their identifiers.
         """

@@ -153,7 +153,9 @@ def tabulate(
     roots, told = total_codes(total, names)
     notes = _unused(data, contributor, weight, shadow)
     marked = any("<HOLDING>" in note for note in notes)
-    data, hierarchies, decimals = _from_layout(data, names, value, hierarchies, decimals, roots)
+    data, hierarchies, decimals = _from_layout(
+        data, names, value, hierarchies, decimals, roots, missing
+    )
     data = native_frame(data)
     check_known("hierarchies", hierarchies, names, "dimensions")
     if contributor in names:
@@ -217,7 +219,7 @@ def _in_memory(data: Any, wanted: Wanted) -> Found:
     wanted.check(trees)
     tally = Tally(wanted, trees)
     leaf = np.ravel_multi_index(positions, [len(tree.codes) for tree in trees])
-    tally.add(replace(records, leaf=leaf, ordered=True))
+    tally.add(replace(records, leaf=leaf, place=np.arange(len(leaf))))
     return replace(tally.result(scale), library=columns.library, records=len(leaf))
 
 
@@ -272,6 +274,7 @@ def _from_layout(
     hierarchies: Mapping[str, Hierarchy] | None,
     decimals: int | None,
     roots: Mapping[str, str],
+    missing: str | None,
 ) -> tuple[Any, dict[str, Hierarchy], int | None]:
     """Take hierarchies and decimals from a τ-ARGUS layout where the call gives none."""
     given = dict(hierarchies or {})
@@ -295,7 +298,7 @@ def _from_layout(
     if decimals is None and value is not None:
         decimals = metadata.variable(value).decimals
     for name in open_names:
-        given |= declared(metadata, columns, [name], roots[name])
+        given |= declared(metadata, columns, [name], roots[name], missing)
     return columns, given, decimals
 
 

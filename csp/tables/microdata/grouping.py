@@ -184,13 +184,11 @@ class Tally:
             If sums are beyond 2**62 units.
         """
         # Who has no name is told apart by the place of the record, in every table of these records.
-        self._numbered = records.contributor is None and records.ordered
-        before = 0
+        self._numbered = records.contributor is None and records.place is not None
         for batch in batches(records):
-            self._add(batch, before)
-            before += len(batch.amount)
+            self._add(batch)
 
-    def _add(self, records: Records, before: int) -> None:
+    def _add(self, records: Records) -> None:
         self._size = self._size.with_records(records)
         self._size.check()
         self._owned = records.contributor is not None
@@ -201,9 +199,7 @@ class Tally:
         if not self._sides:
             return
         if owner is None:
-            numbers = np.full_like(leaf, -1)
-            if self._numbered:
-                numbers = np.arange(before, before + len(leaf))
+            numbers = np.full_like(leaf, -1) if records.place is None else records.place
             self._contribute(Largest(leaf, amount, numbers, weight), inner=True)
             return
         if (int(owner.max()) + 1) * self._combinations < KEYS:

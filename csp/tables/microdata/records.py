@@ -38,8 +38,9 @@ class Records:
     weight_scale : int
     contributor : (n,) int64 or None
         Who the record belongs to; None if every record is its own contributor.
-    ordered : bool
-        Whether these are all records in the order of the data, so that places tell them apart.
+    place : (n,) int64 or None
+        Place of each record in the data, which tells apart those without a contributor; None where
+        the data have no order.
     """
 
     leaf: NDArray[np.int64]
@@ -47,7 +48,7 @@ class Records:
     weight: NDArray[np.int64]
     weight_scale: int
     contributor: NDArray[np.int64] | None
-    ordered: bool = False
+    place: NDArray[np.int64] | None = None
 
 
 def batches(records: Records) -> Iterator[Records]:
@@ -72,6 +73,7 @@ def batches(records: Records) -> Iterator[Records]:
             records.weight[taken],
             records.weight_scale,
             owners,
+            None if records.place is None else records.place[taken],
         )
         start = stop
 

@@ -17,7 +17,7 @@ from cellveil.io.results import write_result
 from cellveil.jobs.batch import read_batch
 from cellveil.jobs.job import read_job
 from cellveil.jobs.run import run_job
-from cellveil.requests.search import Search
+from cellveil.requests.search import Limit, Search
 from csp import InputError, Table, audit, parse_rules, protect
 from csp.tables import argus
 
@@ -172,7 +172,7 @@ def test_a_table_and_its_statuses(folder: Path) -> None:
     )
     job = read_job(folder / "t.arb")
     assert job.asked.rules == "MAN(20)"
-    assert job.search == Search(time_limit=120.0)
+    assert job.search == Search(limit=Limit(120.0))
     (done,) = run_job(job)
     assert int(done.protected.pattern.sum()) == 4
     assert done.protected.problem.primary[done.protected.table.position(("1", "1"))]
