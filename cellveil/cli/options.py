@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 RESULTS = (".csv", ".csv.gz", ".parquet")
 TEXTS = (".csv", ".csv.gz")
 JJ = (".jj", ".jj.gz")
-
-Cost = Literal["unit", "value"]
-"""What suppressing a cell costs."""
-
-Negative = Literal["error", "abs", "shift", "split"]
-"""How negative contributions are read."""
 
 
 def option(
@@ -43,7 +37,6 @@ def argument(words: str, metavar: str, *, default: bool = True) -> Any:
 DataFile = Annotated[Path, argument(".csv, .csv.gz or .parquet, one row per record.", "DATA")]
 ProblemFile = Annotated[Path, argument("Suppression problem: .jj or .jj.gz.", "PROBLEM")]
 ReleaseIn = Annotated[Path, argument("Release that 'protect --release' wrote: .json.", "RELEASE")]
-Decimals = Annotated[int | None, option("Decimal places of values.", "PLACES", default="as found")]
 
 # ---- columns of records --------------------------------------------------------------------------
 

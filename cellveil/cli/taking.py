@@ -74,7 +74,8 @@ def _parameter(field: Field) -> inspect.Parameter:
         names = ()
     hints: dict[str, Any] = {
         "flag": bool, "switch": bool, "whole": int, "number": float, "file": Path,
-        "by column": list[str], "choice": Literal[field.choices] if field.choices else str,
+        "by column": list[str], "repeated": list[str],
+        "choice": Literal[field.choices] if field.choices else str,
     }  # fmt: skip
     hint = hints.get(field.kind, str)
     if field.required:
@@ -96,7 +97,7 @@ def _read(field: Field, given: Any) -> Any:
         return field.default
     if field.kind == "switch" and field.option.turns is not None:
         return field.option.turns[0 if given else 1]
-    if field.kind == "by column":
+    if field.kind in ("by column", "repeated"):
         return tuple(given)
     if field.kind != "names":
         return given

@@ -18,7 +18,17 @@ from typing import (
     get_type_hints,
 )
 
-__all__ = ["Amount", "ByColumn", "Field", "Option", "fields_of", "made", "option", "values_of"]
+__all__ = [
+    "Amount",
+    "ByColumn",
+    "Field",
+    "Option",
+    "Repeated",
+    "fields_of",
+    "made",
+    "option",
+    "values_of",
+]
 
 T = TypeVar("T")
 
@@ -27,6 +37,10 @@ Amount = NewType("Amount", str)
 
 ByColumn = NewType("ByColumn", str)
 """What is said of one column: ``COLUMN=FILE``. In a job it stands in a section of its own."""
+
+
+Repeated = NewType("Repeated", str)
+"""A text that may be given several times on the command line; no job has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +96,8 @@ class Field:
     name : str
     option : Option
     kind : str
-        "text", "amount", "choice", "flag", "switch", "whole", "number", "file", "names" or "by
-        column".
+        "text", "amount", "choice", "flag", "switch", "whole", "number", "file", "names",
+        "repeated" or "by column".
     choices : tuple of str
     default : object
         `dataclasses.MISSING` if it has to be given.
@@ -170,7 +184,7 @@ def _kind(hint: Any, option: Option) -> tuple[str, tuple[str, ...]]:
     plain = next(part for part in get_args(hint) if part is not type(None)) if optional else hint
     if get_origin(plain) is tuple:
         inner = get_args(plain)[0]
-        return ("by column", ()) if inner is ByColumn else ("names", ())
+        return {ByColumn: "by column", Repeated: "repeated"}.get(inner, "names"), ()
     if option.turns is not None or (plain is bool and optional):
         return "switch", tuple(get_args(plain)) if get_origin(plain) is Literal else ()
     if get_origin(plain) is Literal:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cellveil.jobs.keys import FREE, SECTIONS
+from cellveil.requests.masking import Masking
 from cellveil.requests.option import Field, fields_of
 from cellveil.requests.outputs import Files
 from cellveil.requests.requirements import Requirements
@@ -18,6 +19,7 @@ REQUESTS = {
     "What must hold": Requirements,
     "The search": Search,
     "What is written": Files,
+    "Microaggregation: `cellveil microdata microaggregate`": Masking,
 }
 HEAD = """# All options
 
@@ -34,7 +36,7 @@ PLACES = {
 } | {key.name: f"`[{section}]`" for section, key in FREE.items()}  # fmt: skip
 
 
-def row(field: Field) -> str:
+def row(field: Field, *, keyed: bool) -> str:
     names = "`, `".join(field.flags)
     if field.kind == "switch" and len(field.flags) == 1:
         names += f"`, `--no-{field.flags[0][2:]}"
@@ -42,7 +44,7 @@ def row(field: Field) -> str:
     words = field.option.words.replace("|", "\\|").replace("<", "&lt;")
     without = field.option.otherwise or (str(field.default) if field.default else "")
     without = "required" if field.required else without
-    cells = (f"`{names}`", takes, words, without, PLACES.get(field.name, ""))
+    cells = (f"`{names}`", takes, words, without, PLACES.get(field.name, "") if keyed else "")
     return f"| {' | '.join(cells)} |"
 
 
@@ -50,7 +52,11 @@ def text() -> str:
     lines = [HEAD]
     for title, request in REQUESTS.items():
         lines += [f"## {title}\n", "| option | takes | what it means | without it | in a job |"]
-        lines += ["|---|---|---|---|---|", *map(row, fields_of(request)), ""]
+        lines += [
+            "|---|---|---|---|---|",
+            *(row(field, keyed=request is not Masking) for field in fields_of(request)),
+            "",
+        ]
     return "\n".join(lines)
 
 

@@ -1,0 +1,107 @@
+"""How records are microaggregated, and what their means must obey."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, dataclass
+from typing import Any, Literal
+
+from cellveil.front import refuse
+from cellveil.requests.option import ByColumn, Repeated, option
+
+__all__ = ["Masking"]
+
+
+@dataclass(frozen=True, slots=True)
+class Masking:
+    """Clusters, and what is done about sensitive means."""
+
+    k: int = option("Least size of a cluster.", "NUMBER", names=("-k",), default=MISSING)
+    attributes: tuple[str, ...] = option(
+        "Columns to microaggregate, by commas.", "COLUMNS", default=(), otherwise="all"
+    )
+    keep: tuple[str, ...] = option(
+        "Columns to publish as they are, by commas.", "COLUMNS", default=()
+    )
+    contributor: str | None = option(
+        "Column that says whom a record belongs to, where one may have several: k counts "
+        "contributors. It is not masked.",
+        "COLUMN",
+        otherwise="each record is its own",
+    )
+    keep_identifiers: bool = option(
+        "With --keep: also columns that tell records apart.", default=False
+    )
+    rules: str | None = option("What is sensitive, in tau-ARGUS's words: P(60).", "RULES")
+    comply: Literal["suppress", "grow", "merge", "drop", "optimise"] | None = option(
+        "What is done about sensitive cells.", otherwise="only judged"
+    )
+    most: int | None = option(
+        "With --comply: largest size of a cluster.", "NUMBER", otherwise="any"
+    )
+    diverse: tuple[ByColumn, ...] = option(
+        "With --comply: different values of a column in every cluster; once for each.",
+        "COLUMN=NUMBER",
+        default=(),
+    )
+    clusters: Literal["mdav", "vmdav", "mondrian"] = option(
+        "How clusters are made.", default="mdav"
+    )
+    scale: Literal["standardise", "none", "variance", "range"] = option(
+        "How attributes are made comparable.", default="standardise"
+    )
+    constant: Literal["error", "keep"] = option(
+        "Constant attributes: refused, or kept without effect.", default="error"
+    )
+    negative: Literal["error", "abs", "shift", "split"] = option(
+        "How rules read negative values.", default="error"
+    )
+    identity: tuple[Repeated, ...] = option(
+        "Known identity of attributes: 'total = a + b'; once for each.",
+        "EQUATION",
+        default=(),
+        otherwise="detected",
+    )
+    no_identities: bool = option("No identity between attributes is known.", default=False)
+    cost: Literal["unit", "value"] | None = option(
+        "With --comply suppress: few cells, or little value.", otherwise="unit"
+    )
+    decimals: int | None = option("Decimal places of values.", "PLACES", otherwise="as found")
+
+    def __post_init__(self) -> None:
+        if self.comply is not None and self.rules is None:
+            refuse(f"--comply {self.comply} needs --rules, by which means are sensitive")
+        if self.k < 2:
+            why = ": a cluster of 1 publishes its record as it is" if self.k == 1 else ""
+            refuse(f"-k must be at least 2, not {self.k}{why}")
+        if self.keep_identifiers and not self.keep:
+            refuse("--keep-identifiers is for --keep; leave it out")
+        if self.identity and self.no_identities:
+            refuse("--identity and --no-identities exclude each other; leave one out")
+        given = {
+            "--identity": self.identity, "--no-identities": self.no_identities, "--cost": self.cost,
+        }  # fmt: skip
+        unused = [name for name, value in given.items() if value and self.comply != "suppress"]
+        if unused:
+            refuse(f"{unused[0]} is for --comply suppress; leave it out")
+        if self.sized and self.comply is None:
+            refuse(f"{self.sized} is for --comply; leave it out, or say how clusters are to comply")
+        if self.own_clusters and self.clusters != "mdav":
+            refuse(f"{self.own_clusters} makes clusters of its own; leave --clusters out")
+        both = [name for name in self.keep if name in self.attributes]
+        if both:
+            refuse(f"column {both[0]!r} is in --attributes and in --keep; choose one")
+
+    @property
+    def sized(self) -> str:
+        """Option that asks more of a cluster than its least size, if any does."""
+        return "--most" if self.most is not None else "--diverse" if self.diverse else ""
+
+    @property
+    def own_clusters(self) -> str:
+        """Option that makes clusters of its own, if any does."""
+        return "--comply grow" if self.comply == "grow" else self.sized
+
+    @property
+    def scaling(self) -> dict[str, Any]:
+        """How attributes are compared, as the library takes it."""
+        return {"scale": self.scale, "constant": self.constant}
