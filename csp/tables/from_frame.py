@@ -122,11 +122,7 @@ def table_from_frame(
     top = (top,) if isinstance(top, str) else tuple(top)
     _check_shadow(shadow, top)
     extra = [name for name in (value, shadow, count, *top, lower, upper) if name is not None]
-    columns = read_columns(data, [*names, *extra], extra)
-    found = dict(zip([*names, *extra], columns.arrays, strict=True))
-    if not len(columns.arrays[0]):
-        msg = "the frame has no rows; a table needs at least one cell"
-        raise InputError(msg)
+    found, library = _columns(data, names, extra)
     roots, told = total_codes(total, names)
     trees, positions = _dimensions(found, names, given, roots)
     shape = tuple(len(tree.codes) for tree in trees)
@@ -171,7 +167,7 @@ def table_from_frame(
         roots=tuple(tree.root for tree in trees),
         # Contributions that are not listed do not make a cell empty; a count of 0 does.
         structural=None if people is None else people.count == 0 if people.counted else ~present,
-        frame=columns.library,
+        frame=library,
         counts=counts,
         notes=notes,
         least_scale=decimals or 0,
@@ -183,6 +179,17 @@ def table_from_frame(
     ]
     check_leaves(table, trees, doubtful)
     return table
+
+
+def _columns(
+    data: Any, names: Sequence[str], numbers: Sequence[str]
+) -> tuple[dict[str, NDArray[Any]], str]:
+    """Columns of the frame by name, and its library."""
+    columns = read_columns(data, [*names, *numbers], numbers)
+    if not len(columns.arrays[0]):
+        msg = "the frame has no rows; a table needs at least one cell"
+        raise InputError(msg)
+    return dict(zip([*names, *numbers], columns.arrays, strict=True)), columns.library
 
 
 def _check_shadow(shadow: str | None, top: Sequence[str]) -> None:

@@ -162,24 +162,8 @@ def comply(
     whole = as_rule(rule)
     if partition is not None:
         _check_start(partition, records, k, method, most)
-    if method == "optimise" and scale != "standardise":
-        msg = (
-            f"method 'optimise' finds the least information loss, which is that of standardised "
-            f"attributes; leave {argument('scale', 'standardise')}, or choose "
-            f"{_method('merge')} for {argument('scale', scale)}"
-        )
-        raise InputError(msg)
-    if method == "drop" and negative == "shift":
-        msg = (
-            f"dropping records would move the lowest value that {argument('negative', 'shift')} "
-            f"starts from; choose {argument('negative', 'abs')} or {argument('negative', 'split')}"
-        )
-        raise InputError(msg)
+    _check_method(method, scale, negative, identities, share)
     points = scaled(records, scale, constant=constant)
-    if method != "suppress" and (identities not in ("detect", None) or share is not None):
-        named = argument("identities", option="--identity")
-        msg = f"method {method!r} does not suppress means; leave out {named} and share="
-        raise InputError(msg)
     _check_passable(whole, k, "records" if records.contributor is None else "contributors")
     apart = {*records.names, *(diverse or {})}
     notes = notes_on(X, apart, records.n, records.contributor)
@@ -193,19 +177,13 @@ def comply(
         tuple(variety.least for variety in several), clock, owners=records.contributor,
     )  # fmt: skip
     if method == "suppress":
-        from microagg.compliance.suppress import suppress_clusters
-
         start = partition or _mdav(records, bare)
         _check_diverse(start, varieties)
-        built = cluster_table(
-            records, start, negative=negative, top=largest_read(whole), identities=identities,
-            share=share,
-        )  # fmt: skip
-        safe = suppress_clusters(
-            built, whole, cost=cost, unions=unions, time_limit=clock.seconds, progress=progress
-        )
-        facts = start.information_loss, int(safe.problem.primary.sum())
-        return certified(asked, records, start, facts, safe.hidden, suppressed=safe)
+        known = {"identities": identities, "share": share}
+        search = {
+            "cost": cost, "unions": unions, "time_limit": clock.seconds, "progress": progress,
+        }  # fmt: skip
+        return _suppressed(asked, records, start, known, search)
     forms = forms_of(whole)
     sides = sides_of_units(records.units, records.names, negative)
     shares = np.ascontiguousarray(np.hstack(sides))
@@ -236,8 +214,45 @@ def comply(
     return certified(asked, records, Partition.of(records, labels, k, method), facts)
 
 
+def _suppressed(
+    asked: Asked, records: Records, start: Partition, known: dict[str, Any], search: dict[str, Any]
+) -> Compliant:
+    """Suppress the sensitive means of a partition, and others."""
+    from microagg.compliance.suppress import suppress_clusters
+
+    built = cluster_table(
+        records, start, negative=asked.negative, top=largest_read(asked.rule), **known
+    )
+    safe = suppress_clusters(built, asked.rule, **search)
+    facts = start.information_loss, int(safe.problem.primary.sum())
+    return certified(asked, records, start, facts, safe.hidden, suppressed=safe)
+
+
 def _method(name: str) -> str:
     return argument("method", name, option=f"--comply {name}")
+
+
+def _check_method(
+    method: str, scale: str, negative: str, identities: object, share: Number | None
+) -> None:
+    """Refuse what a method cannot have."""
+    if method == "optimise" and scale != "standardise":
+        msg = (
+            f"method 'optimise' finds the least information loss, which is that of standardised "
+            f"attributes; leave {argument('scale', 'standardise')}, or choose "
+            f"{_method('merge')} for {argument('scale', scale)}"
+        )
+        raise InputError(msg)
+    if method == "drop" and negative == "shift":
+        msg = (
+            f"dropping records would move the lowest value that {argument('negative', 'shift')} "
+            f"starts from; choose {argument('negative', 'abs')} or {argument('negative', 'split')}"
+        )
+        raise InputError(msg)
+    if method != "suppress" and (identities not in ("detect", None) or share is not None):
+        named = argument("identities", option="--identity")
+        msg = f"method {method!r} does not suppress means; leave out {named} and share="
+        raise InputError(msg)
 
 
 def _check_most(most: int | None, k: int, n: int) -> None:

@@ -181,6 +181,14 @@ def audit(
             problem, source(data=records), several, rules, guards, summary=summary, reveal=reveal
         )
     _check_no_records(values_of(source(data=problem)), by, rules, guards)
+    _audit_problem(problem, pattern, guards, limit, output, summary=summary, reveal=reveal)
+
+
+def _audit_problem(
+    problem: Path, pattern: Path | None, guards: Guards, limit: Limit, output: Path | None, *,
+    summary: Path | None, reveal: bool,
+) -> None:  # fmt: skip
+    """Follow every suppressed cell of a problem, and say which promises are broken."""
     from cellveil.io.files import check_outputs, interval_columns, pattern_columns
     from cellveil.io.inputs import read_pattern
     from cellveil.render.tables import guarantee, violation_words

@@ -158,25 +158,7 @@ def tabulate(
     )
     data = native_frame(data)
     check_known("hierarchies", hierarchies, names, "dimensions")
-    if contributor in names:
-        msg = (
-            f"the contributor {contributor!r} is a dimension too, so every inner cell would have "
-            f"one contributor; leave it out of {argument('by')}, or leave "
-            f"{argument('contributor')} out"
-        )
-        raise InputError(msg)
-    if value is not None and value in names:
-        msg = (
-            f"the value {value!r} is a dimension too, so the codes of cells would be values of "
-            f"records; leave it out of {argument('by')}, or band it first"
-        )
-        raise InputError(msg)
-    if shadow is not None and value is None:
-        msg = (
-            f"{argument('shadow')} stands in for the values of cells, and records are counted "
-            f"here; name {argument('value')} too, or leave it out"
-        )
-        raise InputError(msg)
+    _check_roles(names, value, contributor, shadow)
     wanted = Wanted(
         names, value, contributor, weight, hierarchies, roots, negative, keep, decimals, missing,
         empty,
@@ -207,6 +189,31 @@ def tabulate(
     doubtful = [name not in hierarchies and name not in told for name in names]
     check_leaves(table, found.trees, doubtful)
     return table
+
+
+def _check_roles(
+    names: Sequence[str], value: str | None, contributor: str | None, shadow: str | None
+) -> None:
+    """Refuse a column that has two roles, and a shadow of nothing."""
+    if contributor in names:
+        msg = (
+            f"the contributor {contributor!r} is a dimension too, so every inner cell would have "
+            f"one contributor; leave it out of {argument('by')}, or leave "
+            f"{argument('contributor')} out"
+        )
+        raise InputError(msg)
+    if value is not None and value in names:
+        msg = (
+            f"the value {value!r} is a dimension too, so the codes of cells would be values of "
+            f"records; leave it out of {argument('by')}, or band it first"
+        )
+        raise InputError(msg)
+    if shadow is not None and value is None:
+        msg = (
+            f"{argument('shadow')} stands in for the values of cells, and records are counted "
+            f"here; name {argument('value')} too, or leave it out"
+        )
+        raise InputError(msg)
 
 
 def _in_memory(data: Any, wanted: Wanted) -> Found:
