@@ -184,16 +184,7 @@ def comply(
             "cost": cost, "unions": unions, "time_limit": clock.seconds, "progress": progress,
         }  # fmt: skip
         return _suppressed(asked, records, start, known, search)
-    forms = forms_of(whole)
-    sides = sides_of_units(records.units, records.names, negative)
-    shares = np.ascontiguousarray(np.hstack(sides))
-    forms.check_range(shares)
-    task = replace(
-        bare,
-        shares=np.ascontiguousarray(np.hstack([shares, *codes])),
-        forms=forms,
-        progress=progress,
-    )
+    task = replace(_ruled(bare, asked, records, codes), progress=progress)
     if method != "drop":
         _check_possible(task, records)
     # Dropping cannot make clusters diverse, so it starts from some that are.
@@ -212,6 +203,15 @@ def comply(
     labels = renumbered(grown(task)) if method == "grow" else start.labels
     labels = _finished(task, labels, moves=moves)
     return certified(asked, records, Partition.of(records, labels, k, method), facts)
+
+
+def _ruled(bare: Task, asked: Asked, records: Records, codes: Sequence[Ints]) -> Task:
+    """Task with the contributions that the rule judges; codes are of what must vary."""
+    forms = forms_of(asked.rule)
+    sides = sides_of_units(records.units, records.names, asked.negative)
+    shares = np.ascontiguousarray(np.hstack(sides))
+    forms.check_range(shares)
+    return replace(bare, shares=np.ascontiguousarray(np.hstack([shares, *codes])), forms=forms)
 
 
 def _suppressed(
