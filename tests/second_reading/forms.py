@@ -16,11 +16,11 @@ from typing import Any
 
 import pandas as pd
 import polars as pl
-from cellveil.io.source import Source
 from openpyxl import Workbook
 
 import csp
-from cellveil.io.inputs import read_known, read_table, text_file
+from cellveil.io.inputs import read_known, read_table
+from cellveil.requests.source import Source, Written
 from csp.audits.second_reading import Columns, by_layout, layout_of, rows_of, statements_of
 from csp.audits.second_reading.files import Statement
 from csp.formats.apriori import read_apriori
@@ -188,13 +188,13 @@ def _of_columns(case: Case, data: Rows, folder: Path, rng: Random) -> Form:
         path, sheet = _workbook(data, folder, rng)
     else:
         path, options = _csv(data, folder, rng)
-    text = None
+    written = Written()
     if options:
         # A decimal comma is found where it cannot separate thousands.
         said = options["decimal"] if rng.random() < 0.5 else None
-        text = text_file(path, options["separator"], said, options["encoding"])
+        written = Written(options["separator"], said, options["encoding"])
     source = _source(case, path, folder, rng)
-    source |= {"sheet": sheet, "text": text}
+    source |= {"sheet": sheet, "written": written}
     if case.source == "memory":
         source["memory"] = "2GB"
     numbers = [name for name in data if name in NUMBERS]

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cellveil.io.source import Source
 
 from cellveil.io.inputs import read_table
+from cellveil.requests.source import Source
 from csp import InputError, Mechanism, Problem, Table, Unprotectable
 from csp.audits.second_reading import Columns, by_layout, layout_of, reread
 from csp.audits.second_reading.people import read

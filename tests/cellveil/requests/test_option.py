@@ -103,13 +103,14 @@ def test_values_are_read_by_their_kind(capsys) -> None:
     @taking
     def command(name: str, *, asked: Requirements, source: Rest[Source]) -> None:
         whole = source(data=Path(name), by=("a",))
-        print(asked.width, asked.singletons, whole.top, whole.empty, whole.written.na, whole.total)
+        print(asked.guards.width, asked.guards.singletons, whole.top, whole.empty)
+        print(whole.written.na, whole.total)
 
     app = typer.Typer()
     app.command()(command)
     words = ["d.csv", "--rules", "FREQ(3)", "--width", "2.50", "--no-singletons", "--aggregated",
              "--value", "v", "--top", "a, b", "--na", "", "--total", "a=T"]  # fmt: skip
-    assert CliRunner().invoke(app, words).output == "2.50 False ('a', 'b') None () ('a=T',)\n"
+    assert CliRunner().invoke(app, words).output == "2.50 False ('a', 'b') None\n() ('a=T',)\n"
     assert "empty name" in str(CliRunner().invoke(app, [*words, "--top", "a,,b"]).exception)
 
 
