@@ -17,13 +17,13 @@ from csp.formats.apriori import read_apriori as read_apriori
 from csp.formats.apriori import write_apriori as write_apriori
 from csp.formats.delimited import TextFile as TextFile
 from csp.mechanism import Mechanism as Mechanism
+from csp.mechanism import Protected as Protected
 from csp.mechanism import protect as protect
 from csp.mechanism import protect_many as protect_many
 from csp.problem.apriori import apply_apriori as apply_apriori
 from csp.problem.jj import read_jj as read_jj
 from csp.problem.jj import write_jj as write_jj
 from csp.problem.problem import Problem as Problem
-from csp.protection import Protected as Protected
 from csp.release.release import Release as Release
 from csp.rules import PQ as PQ
 from csp.rules import Dominance as Dominance

@@ -1,33 +1,43 @@
-"""The public algorithm with its parameters: rules, levels, costs, and what may be suppressed."""
+"""The public algorithm, and its one call from a table to an audited release.
+
+A `Mechanism` poses the problem of a table, looks for a pattern, audits it and releases it:
+`Protected` is what comes of it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.calls import check_choice, expect, named_errors, named_init
+from csp.audits.audit import Audit, follow, judge
+from csp.audits.second_reading import Columns, Rereading, reread
+from csp.calls import expect, named_errors, named_init
+from csp.clock import Clock
 from csp.decoys.decoys import Decoys, number_of
-from csp.errors import CellveilError, InputError, OutOfTime, argument
-from csp.exact import MAX_VALUE, Number, ceil_fraction, exact, number_text
+from csp.decoys.guarantee import Guarantee
+from csp.decoys.suppress import Defended, defend
+from csp.errors import CellveilError, CertificateError, InputError, OutOfTime, argument
+from csp.exact import Number, number_text, units_to_numbers
+from csp.formats.files import Together
 from csp.formats.reading import as_object
-from csp.problem.apriori import apply_apriori
+from csp.posing import Posing
 from csp.problem.problem import Problem
-from csp.rules import Manual, Rule, Sensitivity, as_rule
-from csp.rules.base import counts_of, is_count_table, parts_of, whole_units
+from csp.release.release import Release
+from csp.rules import Manual, Rule, as_rule
+from csp.rules.base import parts_of
+from csp.solve import Progress, Suppression, suppress
+from csp.tables.codes import Labels
 from csp.tables.table import Table
 
 if TYPE_CHECKING:
     from csp.formats.apriori import Statement
-    from csp.protection import Protected
-    from csp.release.release import Release
 
-    Outcome = Protected | CellveilError
-
-__all__ = ["Mechanism", "protect", "protect_many"]
+__all__ = ["Mechanism", "Protected", "protect", "protect_many"]
 
 _KEYS = dict.fromkeys(
     ("rules", "width", "strict", "cost", "margins", "singletons", "unions", "integer", "defence"),
@@ -38,19 +48,14 @@ _TYPES = {
     "rules": _TEXT, "cost": _TEXT, "margins": _TEXT,
     "strict": _FLAG, "singletons": _CHOICE, "unions": _FLAG, "integer": _CHOICE,
 }  # fmt: skip
-_SURE = ("strict", "unions")
-"""Flags that have no default of their own in tables of counts or of values."""
-
 _WORDS: dict[tuple[type, ...], str] = {
     _TEXT: "a text", _FLAG: "true or false", _CHOICE: "true, false or null",
 }  # fmt: skip
 
-Cost = str | Callable[[Table], Any]
-
 
 @named_init
 @dataclass(frozen=True, slots=True)
-class Mechanism:
+class Mechanism(Posing):
     """Everything about the protection that an adversary is assumed to know.
 
     Attributes
@@ -90,160 +95,6 @@ class Mechanism:
     Protected(16 cells: 4 suppressed, proven optimum; safe against outsider)
     """
 
-    rules: Rule | str | Callable[[Table], Any]
-    width: Number | None = None
-    strict: bool = False
-    cost: Cost = "unit"
-    margins: str = "suppress"
-    singletons: bool | None = None
-    unions: bool = False
-    integer: bool | None = None
-    defence: Decoys | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rules", as_rule(self.rules))
-        for name in ("strict", "unions", "singletons", "integer"):
-            given = getattr(self, name)
-            if not isinstance(given, (bool, np.bool_)) and (given is not None or name in _SURE):
-                msg = f"{name} must be True or False, got {given!r}"
-                raise InputError(msg)
-        if self.width is not None:
-            try:
-                negative = exact(self.width) < 0
-            except InputError as error:
-                msg = f"width: {error}"
-                raise InputError(msg) from error
-            if negative:
-                msg = f"width must be at least 0, got {self.width!r}"
-                raise InputError(msg)
-        if self.strict and self.width is None:
-            msg = (
-                f"{argument('strict', value=True)} asks for intervals wider than a width; give "
-                f"{argument('width')} as well"
-            )
-            raise InputError(msg)
-        check_choice("margins", self.margins, ("suppress", "publish"))
-        if not callable(self.cost) and self.cost not in ("unit", "value"):
-            msg = f"cost must be 'unit', 'value' or a function of the table, got {self.cost!r}"
-            raise InputError(msg)
-        if self.defence is not None and not isinstance(self.defence, Decoys):
-            # Not quoted: it may be the key itself.
-            kind = type(self.defence).__name__
-            msg = f"defence must be Decoys(rate, key) or None, got a {kind}"
-            raise InputError(msg)
-
-    def problem(self, table: Table) -> Problem:
-        """Pose the cell suppression problem of a table.
-
-        Parameters
-        ----------
-        table : Table
-
-        Returns
-        -------
-        Problem
-
-        Raises
-        ------
-        InputError
-            If a sensitive cell has no protection level (then give width=), or the rules cannot
-            read the table.
-        """
-        publish = self.public_cells(table)
-        found = self.requirements(table, publish)
-        cost, cost_scale = self.costs(table)
-        return Problem.of(
-            table,
-            found.primary,
-            lpl=found.lpl,
-            upl=found.upl,
-            spl=found.spl,
-            cost=cost,
-            publish=publish,
-            cost_scale=cost_scale,
-            singletons=counts_of(table) == 1 if self.guards_singletons(table) else None,
-            union_rule=as_rule(self.rules) if self.unions else None,
-        )
-
-    def public_cells(self, table: Table) -> NDArray[np.bool_]:
-        """Cells that must be published (status z): the margins, where these are public."""
-        return table.margins if self.margins == "publish" else np.zeros(table.n_cells, bool)
-
-    def bare_problem(self, table: Table) -> Problem:
-        """Problem without primary cells: what may be suppressed, and at what cost.
-
-        It can be posed of any table consistent with a release, whose values may not fit levels.
-        """
-        cost, scale = self.costs(table)
-        none = np.zeros(table.n_cells, bool)
-        publish = self.public_cells(table)
-        return Problem.of(table, none, cost=cost, publish=publish, cost_scale=scale)
-
-    def amended(self, problem: Problem, statements: Sequence[Statement]) -> Problem:
-        """Return a problem changed by what is known of single cells (`csp.apply_apriori`).
-
-        Levels of cells that only a statement makes sensitive are those of this mechanism.
-
-        Raises
-        ------
-        InputError
-            As for `csp.apply_apriori`, and if there is a defence: how often a decoy stands for a
-            sensitive cell counts on cells that the rules found.
-        """
-        if self.defence is not None:
-            msg = (
-                "decoys hide which cells the rules found sensitive, but not the cells named "
-                "beforehand; leave out the a-priori information or the defence"
-            )
-            raise InputError(msg)
-        hand = [rule for rule in parts_of(self.rules) if isinstance(rule, Manual)]
-        margins = [exact(rule.margin) for rule in hand if rule.margin is not None]
-        widths = [whole_units(rule.width, problem.table.scale) for rule in hand]
-        return apply_apriori(
-            problem, statements, margin=max(margins, default=None),
-            width=max([self.least_width(problem.table), *widths]),
-        )  # fmt: skip
-
-    @property
-    def cellwise(self) -> bool:
-        """Whether the value of a cell in a table of counts tells what is asked of it and its cost.
-
-        If so, a table of counts may be judged cell by cell.
-        """
-        alone = as_rule(self.rules).cellwise and (
-            not callable(self.cost) or getattr(self.cost, "cellwise", False)
-        )
-        return alone and not self.singletons and not self.unions
-
-    def requirements(self, table: Table, publish: NDArray[np.bool_]) -> Sensitivity:
-        """Primary cells and their levels.
-
-        Parameters
-        ----------
-        table : Table
-        publish : (n,) bool
-            Cells that must be published (status z), and so are never primary.
-
-        Raises
-        ------
-        InputError
-            As for `problem`.
-        """
-        found = as_rule(self.rules)(table)
-        primary = found.primary & ~publish
-        spl = found.spl
-        if self.width is not None:
-            spl = np.maximum(spl, self.least_width(table))
-        elif (found.open & primary).any():
-            i = int(np.argmax(found.open & primary))
-            msg = (
-                f"cell {table.cell(i)} is sensitive, but the rules give it no protection level; "
-                "say how wide its interval must be: "
-                f"{argument('width')}, or a margin in the rule, such as FREQ(3,10) for 10 percent"
-            )
-            raise InputError(msg)
-        return Sensitivity(primary, found.lpl, found.upl, spl)
-
     @named_errors
     def protect(
         self, table: Table, *, keep: Release | None = None,
@@ -275,8 +126,6 @@ class Mechanism:
         CertificateError
             If the result does not pass the audit; nothing is returned then.
         """
-        from csp.protection import protect_table
-
         expect(table, Table, "table")
         return protect_table(
             self, table, keep=keep, apriori=apriori, method=method, time_limit=time_limit, gap=gap,
@@ -344,78 +193,366 @@ class Mechanism:
             options["defence"] = Decoys.from_dict(options["defence"])
         return cls(**options)
 
-    def uniform_width(self, table: Table) -> int | None:
-        """Width in units that is asked of every sensitive cell, if nothing else ever is.
 
-        None if hidden values or contributors decide what is asked of a cell.
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Protected:
+    """A table with an audited suppression pattern.
+
+    Attributes
+    ----------
+    table : Table
+        The true table; it does not leave this object unless asked for with ``reveal=True``.
+    mechanism : Mechanism
+    problem : Problem
+    suppression : Suppression
+        How the pattern was found; with a defence, not for publication.
+    audit : Audit
+        Of this pattern; always safe.
+    release : Release
+        What may be published.
+    defended : Defended or None
+        How the decoys of the mechanism's defence were used; not for publication.
+    """
+
+    table: Table
+    mechanism: Mechanism
+    problem: Problem
+    suppression: Suppression
+    audit: Audit
+    release: Release
+    defended: Defended | None = None
+
+    @property
+    def pattern(self) -> NDArray[np.bool_]:
+        """Suppressed cells, shape (n,)."""
+        return self.suppression.pattern
+
+    @property
+    def proved_ends(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Lowest and highest values that any outsider can infer, each (n,).
+
+        In units of the release; NaN where the time limit came before the proof.
         """
-        fixed = as_rule(self.rules).fixed_width(table)
-        if fixed is None:
-            return None
-        # A sensitive cell without any level is an error, in tables that have one.
-        return max(fixed, self.least_width(table)) or None
+        # A division that is exact where an end is whole, so that the unit of the table, which
+        # suppressed cells may have made finer, does not show.
+        unit = 10.0 ** (self.table.scale - self.release.scale)
+        low, high = (np.asarray(ends) / unit for ends in self.audit.proved)
+        return low, high
 
-    def asks_width_alone(self, table: Table) -> bool:
-        """Whether one width is all that is ever asked of a sensitive cell of tables like this.
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """What the defence promises; None without one."""
+        return None if self.defended is None else self.defended.guarantee
 
-        Who is alone in a hidden cell, and the sums that unions make of hidden contributors, are
-        not published facts: a table that has others asks for more than a width.
-        """
-        people = self.guards_singletons(table) or (self.unions and table.contributors is not None)
-        return self.uniform_width(table) is not None and not people
+    @property
+    def guards(self) -> tuple[str, ...]:
+        """Attackers that the result is safe against, also where a table has none of them."""
+        asked = ("singletons",) if self.mechanism.guards_singletons(self.table) else ()
+        return tuple(dict.fromkeys(("outsider", *asked, *self.audit.guards)))
 
-    def decoy_width(self, table: Table) -> int:
-        """Width in units that every suppressed cell needs so that any of them may be primary.
+    def __repr__(self) -> str:
+        facts, guards = self.summary(), ", ".join(self.guards)
+        how = f", {self.suppression.quality}"
+        if self.defended is not None:
+            # How many of the suppressed cells are primary would tell what the decoys hide.
+            how, guards = " with decoys", f"{guards}, algorithm known"
+        return (
+            f"Protected({facts['cells']} cells: {facts['suppressed']} suppressed{how}; "
+            f"safe against {guards})"
+        )
 
-        Where hidden values decide what is asked, the width of the mechanism alone.
-        """
-        uniform = self.uniform_width(table)
-        return self.least_width(table) if uniform is None else uniform
+    def _repr_html_(self) -> str:
+        from csp.tables.cross.html import cell_texts, notebook_table
 
-    def least_width(self, table: Table) -> int:
-        """Width asked by the mechanism itself, in units."""
-        if self.width is None:
-            return 0
-        least = ceil_fraction(exact(self.width) * 10**table.scale) + int(self.strict)
-        if least > 2 * MAX_VALUE:
-            msg = f"width {number_text(self.width)[:40]} is wider than any cell of such a table"
-            raise InputError(msg)
-        return least
+        release = self.release
+        text = cell_texts(release.published, release.pattern, release.structural, release.scale)
+        return notebook_table(release, text, [repr(self)])
 
-    def attacker_is_integer(self, table: Table) -> bool:
-        """Whether the attacker knows that the cells of this table are whole units."""
-        return is_count_table(table) if self.integer is None else self.integer
+    def reread(
+        self,
+        records: Any,
+        columns: Columns,
+        *,
+        apriori: Iterable[tuple[tuple[str, ...], str, tuple[str, ...]]] = (),
+    ) -> Rereading:
+        """Judge the release by a second reading of its records, which shares no code with this one.
 
-    def guards_singletons(self, table: Table) -> bool:
-        """Whether contributors who are alone in cells of this table count as attackers.
+        Parameters
+        ----------
+        records : mapping of columns, or data frame
+            As in the file; not the table.
+        columns : Columns
+            What they mean, said once more.
+        apriori : iterable of (codes, word, numbers)
+            What is known of single cells beforehand, from
+            `csp.audits.second_reading.statements_of`.
 
-        Unless said otherwise they do in tables of values; in a table of counts a contributor who
-        is alone in a cell knows no more than that.
-        """
-        if self.singletons is not None:
-            return self.singletons
-        return table.contributors is not None and not is_count_table(table)
-
-    def costs(self, table: Table) -> tuple[NDArray[np.int64], int]:
-        """Cost of each cell as a secondary one, and its decimals.
+        Returns
+        -------
+        Rereading
 
         Raises
         ------
         InputError
-            If a cost function returns an array of another shape.
+            As for `csp.reread`.
         """
-        if callable(self.cost):
-            cost = np.asarray(self.cost(table))
-            if cost.shape != (table.n_cells,):
-                msg = (
-                    f"cost gave an array of shape {cost.shape}; {table.n_cells} cells need one each"
-                )
-                raise InputError(msg)
-            return cost, 0
-        if self.cost == "unit":
-            return np.ones(table.n_cells, dtype=np.int64), 0
-        # A free cell would be suppressed at will, so a zero costs one unit.
-        return np.clip(np.abs(table.values), 1, MAX_VALUE), table.scale
+        told, at = self.mechanism, [self.table.names.index(name) for name in columns.names]
+        named = [
+            self.table.labels[cell]
+            for rule in parts_of(as_rule(told.rules))
+            if isinstance(rule, Manual) and len(rule.cells)
+            for cell in np.flatnonzero(rule(self.table).primary).tolist()
+        ]
+        return reread(
+            self.release, records, columns, str(told.rules),
+            width=None if told.width is None else str(told.width), strict=told.strict,
+            margins=told.margins, singletons=told.singletons, integer=told.integer,
+            named=[tuple(label[i] for i in at) for label in named], apriori=apriori,
+        )  # fmt: skip
+
+    def to_frame(
+        self, library: str | None = None, *, reveal: bool = False, intervals: bool = False
+    ) -> Any:
+        """Return the result as a data frame, one row per cell.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars", "pyarrow"}, optional
+            That of the caller's data by default, or the first that is installed.
+        reveal : bool
+            Put suppressed values into ``value`` and tell primary ("u") from secondary cells and
+            decoys ("x") in ``status``. For internal files only.
+        intervals : bool
+            Add columns ``lower`` and ``upper``: what any outsider can infer; missing where the
+            time limit came before the proof.
+
+        Returns
+        -------
+        data frame
+            A column for each dimension; ``value`` (missing where suppressed); ``status`` (s
+            published, x suppressed, z must be published); ``published`` (bool).
+
+        Raises
+        ------
+        InputError
+            If a dimension has the name of one of these columns, or the library is missing.
+        """
+        from csp.tables.cross.frames import columns_to_frame
+
+        table, hidden = self.table, self.pattern
+        taken = {"value", "status", "published", "lower", "upper"} & set(table.names)
+        if taken:
+            msg = f"dimension {min(taken)!r} has the name of a result column; rename it"
+            raise InputError(msg)
+        columns: dict[str, Any] = {
+            name: Labels.of(table.labels).column(d) for d, name in enumerate(table.names)
+        }
+        release = self.release
+        numbers = (
+            units_to_numbers(table.values, table.scale)
+            if reveal
+            else units_to_numbers(release.published, release.scale)
+        ).tolist()
+        open_values = [
+            None if gone and not reveal else v for v, gone in zip(numbers, hidden, strict=True)
+        ]
+        status = np.where(hidden, "x", np.where(self.problem.status == "z", "z", "s"))
+        if reveal:
+            status = np.where(self.problem.primary, "u", status)
+        columns |= {
+            "value": open_values,
+            "status": status.tolist(),
+            "published": (~hidden).tolist(),
+        }
+        if intervals:
+            ends = (end / 10.0**release.scale for end in self.proved_ends)
+            columns |= dict(zip(("lower", "upper"), (end.tolist() for end in ends), strict=True))
+        return columns_to_frame(columns, table.frame if library is None else library)
+
+    def to_jj(
+        self, path: str | os.PathLike[str], *, reveal: bool = False, files: Together | None = None
+    ) -> None:
+        """Write the problem with its pattern (status x) as a JJ file.
+
+        Raises
+        ------
+        InputError
+            Unless ``reveal=True``: a JJ file holds every value, suppressed ones too. Also if the
+            file cannot be written, or the mechanism asks for singletons or unions, which JJ files
+            cannot say. Singletons that are guarded by default are left out of the file.
+        """
+        from csp.problem.jj import write_jj
+
+        if not reveal:
+            msg = (
+                "a JJ file holds every value, suppressed ones too; pass "
+                f"{argument('reveal', value=True)} to write it"
+            )
+            raise InputError(msg)
+        secondary = self.pattern & (self.problem.status == "s")
+        posed = replace(self.problem, status=np.where(secondary, "x", self.problem.status))
+        if self.mechanism.singletons is None:
+            posed = replace(posed, singletons=None)
+        write_jj(posed, path, files=files)
+
+    def summary(self, *, reveal: bool = False) -> dict[str, Any]:
+        """Facts about the result as plain data, ready for JSON.
+
+        Parameters
+        ----------
+        reveal : bool
+            Add what depends on suppressed values and may disclose them: how many cells are primary
+            and secondary, cost, bound and gap, the share of the value suppressed, and how many
+            claims the audit checked.
+
+        Returns
+        -------
+        dict
+        """
+        facts: dict[str, Any] = {
+            "dimensions": list(self.table.names),
+            **(self.defended or self.suppression).facts(self.problem, reveal=reveal),
+            "rules": str(self.mechanism.rules),
+            "width": None if self.mechanism.width is None else str(self.mechanism.width),
+            "strict": self.mechanism.strict,
+            "margins": self.mechanism.margins,
+            "safe": self.audit.safe,
+            "guards": list(self.guards),
+            "integer_attacker": self.audit.integer,
+        }
+        if self.table.notes:
+            facts["notes"] = [*facts.get("notes", ()), *self.table.notes]
+        if self.defended is not None:
+            assert self.mechanism.defence is not None
+            facts["defence"] = self.mechanism.defence.to_dict()
+            facts["guarantee"] = self.defended.guarantee.to_dict()
+        if reveal:
+            # How many there are depends on who is alone in suppressed cells.
+            facts["claims_verified"] = len(self.audit.certificate.claims)
+            sizes = np.abs(self.table.values).astype(np.float64)
+            share = sizes[self.pattern].sum() / max(1.0, sizes.sum())
+            facts["share_suppressed"] = float(share)
+        return facts
+
+
+# Share of a time limit that the search leaves to the last audit.
+_LAST_AUDIT = 0.15
+
+
+def protect_table(
+    mechanism: Mechanism, table: Table, *, keep: Release | None = None,
+    apriori: Sequence[Statement] = (), **options: Any,
+) -> Protected:  # fmt: skip
+    """Pose, solve, audit and release; see `Mechanism.protect`.
+
+    Raises
+    ------
+    Unprotectable
+        If a primary cell misses its levels even with everything suppressed.
+    CertificateError
+        If the pattern does not pass the audit.
+    """
+    if len(apriori):
+        table = table.replace(notes=(*table.notes, _obeyed(apriori)))
+    problem = mechanism.problem(table)
+    if len(apriori):
+        problem = mechanism.amended(problem, apriori)
+    if keep is not None:
+        problem = problem.keeping(_earlier(keep).suppressed_in(table))
+    integer = mechanism.attacker_is_integer(table)
+    _check_unit(mechanism, table, integer=integer)
+    if mechanism.defence is not None:
+        return _protect_with_decoys(mechanism, problem, integer=integer, **options)
+    clock = Clock.of(options.pop("time_limit", None))
+    search = clock.part(1 - _LAST_AUDIT)
+    found = suppress(problem, integer=integer, time_limit=search.seconds, **options)
+    judged = found.audit
+    if judged is None or (judged.certificate.pattern != found.pattern).any():
+        judged = judge(problem, found.pattern, integer=integer, clock=clock)
+    try:
+        if options.get("progress") is not None:
+            hidden = int(found.pattern.sum())
+            options["progress"](Progress("audit", found.bound, found.cost, found.seconds, hidden))
+        checked = follow(problem, judged, clock=clock, interruptible=True)
+    except KeyboardInterrupt:  # there is a safe pattern: it is kept
+        checked = replace(judged, cut_short="interrupt")
+    if checked.cut_short == "interrupt":
+        found = replace(found, stopped="interrupt")
+    if not checked.safe:
+        msg = f"the pattern fails its audit, nothing is released: {checked.violations[0].words}"
+        raise CertificateError(msg)
+    return Protected(table, mechanism, problem, found, checked, Release.of(table, found.pattern))
+
+
+def _check_unit(mechanism: Mechanism, table: Table, *, integer: bool) -> None:
+    """Refuse a unit that only the data state where the public must know it.
+
+    A release has the decimals of its published cells, and those of suppressed ones may be more.
+
+    Raises
+    ------
+    InputError
+    """
+    stated = table.scale if table.least_scale is None else table.least_scale
+    if stated < table.scale and (integer or mechanism.defence is not None):
+        who = "the attacker is taken to know the unit of cells" if integer else "decoys need a unit"
+        mend = f"give {argument('decimals', table.scale)} where the table is made"
+        if table.contributors is not None and table.contributors.weighted is not None:
+            mend = "weights make them so: leave out what asks for whole units"
+        msg = f"{who}, and the data have {table.scale} decimal places that nobody stated; {mend}"
+        raise InputError(msg)
+
+
+def _obeyed(apriori: Sequence[Statement]) -> str:
+    """Say, for readers of the guarantee, that some cells may not be guarded as the rules ask."""
+    words = {statement.word for statement in apriori}
+    found = []
+    if words & {"s", "p", "pl"}:
+        found.append(
+            "the rules do not bind cells that a-priori information calls safe or public, nor those "
+            "it gives levels of their own"
+        )
+    if "m" in words:
+        found.append(
+            "cells that a-priori information suppresses (m) are withheld, not protected: they may "
+            "be worked out where the rules do not find them sensitive (u makes them so)"
+        )
+    return "; ".join(found) or "a-priori information about single cells was obeyed"
+
+
+def _earlier(keep: Any) -> Release:
+    found = keep.release if isinstance(keep, Protected) else keep
+    if not isinstance(found, Release):
+        msg = (
+            f"keep is a {type(keep).__name__}; give the earlier release (protected.release, or "
+            "csp.release_file.read_release), whose cells are matched by label"
+        )
+        raise InputError(msg)
+    return found
+
+
+def _protect_with_decoys(
+    mechanism: Mechanism, problem: Problem, *, integer: bool, **options: Any
+) -> Protected:
+    table, decoys = problem.table, mechanism.defence
+    assert decoys is not None
+    if mechanism.singletons and table.contributors is None:
+        msg = (
+            f"{argument('singletons', value=True)} in a table of counts makes the value of a cell "
+            "decide who is alone in it, and decoys do not hide that; leave singletons or the "
+            "defence out"
+        )
+        raise InputError(msg)
+    found = defend(
+        problem, decoys, integer=integer, width=mechanism.decoy_width(table),
+        complete=mechanism.asks_width_alone(table), **options,
+    )  # fmt: skip
+    release = Release.of(table, found.pattern)
+    return Protected(table, mechanism, problem, found.suppression, found.audit, release, found)
+
+
+Outcome = Protected | CellveilError
+"""What becomes of one of several tables."""
 
 
 @named_errors
@@ -523,7 +660,7 @@ def protect_many(
     """
     from joblib import Parallel, delayed
 
-    from csp.protection import Protected
+    from csp.mechanism import Protected
 
     named = tables if isinstance(tables, Mapping) else dict(enumerate(tables))
     for name, table in named.items():

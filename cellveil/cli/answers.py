@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from csp.formats.files import Together
-    from csp.mechanism import Mechanism
-    from csp.protection import Protected
+    from csp.mechanism import Mechanism, Protected
     from csp.release.release import Release
     from csp.solve import Progress
 

@@ -14,7 +14,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 from cellveil.front import refuse
 from cellveil.render.screen import printable
 from csp.formats.files import Together, joined
-from csp.protection import Protected
+from csp.mechanism import Protected
 from csp.tables.cross.html import EMPTY, SUPPRESSED
 from csp.tables.cross.layout import cross_table
 

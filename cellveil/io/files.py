@@ -21,8 +21,8 @@ from cellveil.front import refuse
 from csp.errors import InputError
 from csp.exact import end_text, units_text
 from csp.formats.files import Together, check_writable, csv_writer, joined
+from csp.mechanism import Protected
 from csp.problem.problem import Problem
-from csp.protection import Protected
 from csp.tables.codes import Labels
 
 __all__ = [

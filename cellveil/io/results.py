@@ -12,7 +12,7 @@ from cellveil.io.excel import check_excel, write_workbook
 from cellveil.io.files import Columns, write_columns
 from csp.formats.apriori import Statement, write_apriori
 from csp.formats.files import Together
-from csp.protection import Protected
+from csp.mechanism import Protected
 from csp.rules.base import is_count_table
 
 __all__ = ["FOREIGN", "FORMATS", "check_form", "form_of", "timeless", "write_result"]

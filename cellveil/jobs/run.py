@@ -23,7 +23,7 @@ from cellveil.report.skeleton import write_page
 from cellveil.requests.source import Source
 from csp.formats.apriori import Statement
 from csp.formats.files import Together, written_together
-from csp.protection import Protected
+from csp.mechanism import Protected
 from csp.solve import Progress
 from csp.tables.codes import Labels
 from csp.tables.link import labels_within, link

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from csp.protection import Protected
+    from csp.mechanism import Protected
     from csp.release.release import Release
 
 __all__ = [
@@ -206,7 +206,7 @@ def plot_map(result: Protected | Release, *, reveal: bool = False, panel: int = 
 
 def _release_of(result: Protected | Release, *, reveal: bool) -> tuple[Release, Protected | None]:
     """Release of a result, and the result itself if its inside may be shown."""
-    from csp.protection import Protected
+    from csp.mechanism import Protected
 
     if isinstance(result, Protected):
         return result.release, result if reveal else None
@@ -219,7 +219,7 @@ def _release_of(result: Protected | Release, *, reveal: bool) -> tuple[Release, 
 def _ends(result: Protected | Release, release: Release) -> tuple[Any, Any]:
     """Proved ends of intervals, in units; NaN where they are not proved."""
     from csp.audits.intervals import intervals
-    from csp.protection import Protected
+    from csp.mechanism import Protected
     from csp.release.completion import complete
 
     if isinstance(result, Protected):

@@ -17,8 +17,8 @@ from cellveil.render.screen import printable
 from csp.audits.audit import Audit
 from csp.audits.violations import Violation
 from csp.exact import end_text, grouped_text
+from csp.mechanism import Protected
 from csp.problem.problem import Problem
-from csp.protection import Protected
 from csp.solve import Suppression
 from csp.solve.fallback import EVERYTHING
 from csp.tables.cross.layout import CrossTable, Panel, cross_table

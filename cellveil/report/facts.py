@@ -21,7 +21,7 @@ from csp.audits.intervals import intervals
 from csp.clock import Clock
 from csp.errors import OutOfTime
 from csp.exact import end_text, units_text
-from csp.protection import Protected
+from csp.mechanism import Protected
 from csp.release.completion import complete
 
 if TYPE_CHECKING:

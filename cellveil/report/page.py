@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from cellveil.report.skeleton import WIDTH, bar, box, grid, listed, origin, section, whole_page
 from csp.exact import grouped_text
-from csp.protection import Protected
+from csp.mechanism import Protected
 from csp.release.release import Release
 from csp.solve import Progress
 from csp.tables.cross.html import cell_texts, panel_rows

@@ -18,8 +18,7 @@ from csp.audits.intervals import intervals
 from csp.decoys.decoys import Decoys
 from csp.decoys.key import Key
 from csp.errors import InputError, Unprotectable
-from csp.mechanism import Mechanism
-from csp.protection import Protected
+from csp.mechanism import Mechanism, Protected
 from csp.release.release import Release
 from csp.rules import MinFrequency
 from csp.tables.link import link

@@ -146,7 +146,7 @@ def test_protected_sums_keep_the_estimate_of_the_largest_apart(table: Table, p: 
 def test_an_unsafe_pattern_never_leaves(monkeypatch: Any) -> None:
     from dataclasses import replace
 
-    from csp import protection as module
+    from csp import mechanism as module
 
     true = module.suppress
 

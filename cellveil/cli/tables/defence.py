@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from csp.clock import Clock
     from csp.decoys.decoys import Decoys
     from csp.decoys.guarantee import Guarantee
-    from csp.protection import Protected
+    from csp.mechanism import Protected
 
 __all__ = ["defence_words", "key", "measured", "needs_width", "posterior_words", "read_defence"]
 

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from csp.audits.second_reading import Rereading
     from csp.clock import Clock
     from csp.formats.files import Together
-    from csp.mechanism import Mechanism
-    from csp.protection import Protected
+    from csp.mechanism import Mechanism, Protected
     from csp.solve import Progress
 
 __all__ = ["protect"]

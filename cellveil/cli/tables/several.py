@@ -20,8 +20,7 @@ from cellveil.render.tables import promises
 from cellveil.requests.source import Source
 from csp.errors import CellveilError
 from csp.formats.files import written_together
-from csp.mechanism import Mechanism, protect_many
-from csp.protection import Protected
+from csp.mechanism import Mechanism, Protected, protect_many
 from csp.tables.table import Table
 
 __all__ = ["on_cores", "places_for", "protect_each"]
