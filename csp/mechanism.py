@@ -303,12 +303,21 @@ class Protected:
             if isinstance(rule, Manual) and len(rule.cells)
             for cell in np.flatnonzero(rule(self.table).primary).tolist()
         ]
-        return reread(
+        found = reread(
             self.release, records, columns, str(told.rules),
             width=None if told.width is None else str(told.width), strict=told.strict,
             margins=told.margins, singletons=told.singletons, integer=told.integer,
             named=[tuple(label[i] for i in at) for label in named], apriori=apriori,
         )  # fmt: skip
+        once = {
+            "sums of suppressed cells": told.unions,
+            "what decoys promise": told.defence is not None,
+        }
+        if any(once.values()):
+            what = " and ".join(words for words, asked in once.items() if asked)
+            note = f"Judged once, and not read twice: {what}."
+            found = replace(found, notes=(*found.notes, note))
+        return found
 
     def to_frame(
         self, library: str | None = None, *, reveal: bool = False, intervals: bool = False

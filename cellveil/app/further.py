@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import fields
+from decimal import Decimal
 from typing import Any
 
 from shiny import ui
@@ -87,10 +89,13 @@ def _read(field: Field, value: Any) -> Any:
     if field.kind == "switch" and not field.choices:
         return value == "true"
     if field.kind == "names":
-        return [part.strip() for part in value.split(",") if part.strip()]
+        found = [part.strip() for part in value.split(",")]
+        if "" in found:
+            refuse(f"{field.key}: {value!r} has an empty name; write it like a,b")
+        return found
     if field.kind not in ("whole", "number", "amount"):
         return value
-    try:
-        return int(value) if field.kind == "whole" or value.isdecimal() else float(value)
-    except ValueError:
-        refuse(f"{field.key}: {value!r} is not a number")
+    number = r"-?[0-9]{1,18}" if field.kind == "whole" else r"-?[0-9]{1,18}([.][0-9]{1,18})?"
+    if not re.fullmatch(number, value):
+        refuse(f"{field.key}: {value!r} is not a number, such as {field.option.example}")
+    return int(value) if field.kind == "whole" else Decimal(value)

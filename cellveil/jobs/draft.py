@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,8 @@ def job_text(sections: Mapping[str, Any], notes: Sequence[str], old: Path, folde
 def _value(given: Any) -> str:
     if isinstance(given, bool):
         return "true" if given else "false"
+    if isinstance(given, Decimal):
+        return str(given)
     if isinstance(given, list):
         return f"[{', '.join(map(_value, given))}]"
     return _text(given) if isinstance(given, str) else repr(given)

@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -149,7 +150,8 @@ def read_job(path: Path, *, anywhere: bool = False) -> Job:
             tables.append(TableJob(name, _source(path.parent, given, one)))
 
     def of(request: type[T], name: str) -> T:
-        return made(request, taken(given[name], SECTIONS[name], path.parent))
+        with naming(f"{where}, [{name}]"):
+            return made(request, taken(given[name], SECTIONS[name], path.parent))
 
     asked = of(Requirements, "rules")
     job = Job(
@@ -196,7 +198,8 @@ def _file_name(text: str) -> str:
 
 def _toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(read_text(path, most=MAX_DESCRIPTION_BYTES))
+        text = read_text(path, most=MAX_DESCRIPTION_BYTES)
+        return tomllib.loads(text, parse_float=Decimal)  # as it was written
     except RecursionError:
         refuse(f"{str(path)!r} is not a job: brackets are nested too deeply")
     except ValueError as error:  # a number of thousands of digits is one too

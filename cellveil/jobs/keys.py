@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass
+from decimal import Decimal
 from difflib import get_close_matches
 from itertools import zip_longest
 from pathlib import Path
@@ -67,6 +68,9 @@ class Folder:
     report: bool = option("An HTML page to read.", "", "true", default=False)
     shown: Shown = Shown()
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "format", tuple(dict.fromkeys(self.format)))
+
 
 def _keys(*requests: type) -> tuple[Field, ...]:
     return tuple(
@@ -90,8 +94,8 @@ SECTIONS: dict[str, tuple[Field, ...]] = {
 
 KINDS: dict[str, tuple[type | tuple[type, ...], str]] = {
     "names": (list, 'a list of texts, such as ["region", "sector"]'),
-    "amount": ((int, float), "a number"),
-    "number": ((int, float), "a number"),
+    "amount": ((int, float, Decimal), "a number"),
+    "number": ((int, float, Decimal), "a number"),
     "whole": (int, "a whole number"),
     "flag": (bool, "true or false"),
 }
@@ -167,7 +171,8 @@ def _check_value(given: Any, kind: str, choices: tuple[str, ...], where: str) ->
     if kind == "names" and right:
         right = bool(given) and all(isinstance(text, str) for text in given)
     if not right:
-        refuse(f"{where} must be {words}, not {given!r}")
+        shown = str(given) if isinstance(given, Decimal) else repr(given)
+        refuse(f"{where} must be {words}, not {shown}")
     for one in given if kind == "names" else [given]:
         if choices and one not in choices:
             refuse(f"{where} is {one!r}; it must be one of {', '.join(choices)}")
@@ -188,7 +193,9 @@ def taken(section: Mapping[str, Any], keys: tuple[Field, ...], folder: Path) -> 
             case "number":
                 given = float(given)
             case "names":
-                given = (given,) if isinstance(given, str) else tuple(dict.fromkeys(given))
+                given = (given,) if isinstance(given, str) else tuple(given)
+                if known[name].option.blanks:
+                    given = tuple(text for text in given if text.strip())
         found[known[name].name] = given
     return found
 
@@ -207,10 +214,12 @@ def written(request: Any, keys: tuple[Field, ...]) -> dict[str, Any]:
 
 def _toml(value: Any, kind: str) -> Any:
     if kind == "amount":
-        return int(value) if value.isdecimal() else float(value)
+        return Decimal(value)
     if kind == "file":
         return str(value.resolve())
-    return list(value) if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        return list(value) or [""]  # nothing but the empty text
+    return value
 
 
 _OPTIONS = {

@@ -138,7 +138,8 @@ def _solved(
     names = [table.name for table in group]
     said = f"{job.path.name}, {' and '.join(names)}"
     phase(f"tabulating {', '.join(names)}")
-    clock = job.search.limit.started()
+    with naming(f"{job.path.name}, [solver]"):
+        clock = job.search.limit.started()
     tables, known = [], []
     for one in group:
         with naming(job.path.name, one.name):

@@ -87,6 +87,11 @@ class Masking:
             refuse(f"{self.sized} is for --comply; leave it out, or say how clusters are to comply")
         if self.own_clusters and self.clusters != "mdav":
             refuse(f"{self.own_clusters} makes clusters of its own; leave --clusters out")
+        if self.contributor in self.keep and not self.keep_identifiers:
+            refuse(
+                f"--contributor {self.contributor} says whose records these are; publishing it "
+                "needs --keep-identifiers"
+            )
         both = [name for name in self.keep if name in self.attributes]
         if both:
             refuse(f"column {both[0]!r} is in --attributes and in --keep; choose one")

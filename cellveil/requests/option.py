@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -25,6 +25,7 @@ __all__ = [
     "Option",
     "Repeated",
     "fields_of",
+    "flags_given",
     "made",
     "option",
     "values_of",
@@ -170,6 +171,19 @@ def values_of(request: Any) -> dict[str, Any]:
             found |= values_of(value)
         if "option" in part.metadata:
             found[part.name] = value
+    return found
+
+
+def flags_given(request: Any, names: Container[str] | None = None) -> list[str]:
+    """Options by which a request differs from its defaults; of the fields in `names`, or of all."""
+    values = values_of(request)
+    found = []
+    kind: Any = type(request)
+    for part in fields_of(kind):
+        value = values[part.name]
+        if (names is None or part.name in names) and value not in (None, part.default):
+            turns = part.option.turns
+            found.append(part.flags[turns.index(value) if turns else 0])
     return found
 
 

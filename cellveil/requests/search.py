@@ -22,8 +22,8 @@ class Limit:
     """How long a command may take."""
 
     time_limit: float | None = option(
-        "Seconds for the whole command, or for each group of linked tables of a job; then the "
-        "best audited pattern is taken; inf for no limit.",
+        "Seconds at most, of a job for each group of linked tables; then the best that is proved "
+        "safe is taken; inf for no limit.",
         "SECONDS",
         "600",
         otherwise=f"{TIME_LIMIT:g}",

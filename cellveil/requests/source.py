@@ -195,7 +195,7 @@ class Source:
             micro = {
                 "--contributor": self.contributor, "--weight": self.weight,
                 "--missing": self.missing, "--memory": self.memory,
-                "--drop-empty or --keep-empty": self.empty,
+                f"--{self.empty}-empty": self.empty,
             }  # fmt: skip
             self._refuse(
                 micro, "--aggregated data has one row per cell, not one per record; leave out"

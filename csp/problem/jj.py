@@ -87,7 +87,7 @@ def read_jj(path: str | os.PathLike[str]) -> Problem:
     cells.check(units, cost, status == "u")
     levels = (units["lpl"], units["upl"], units["spl"])
     # A sensitive cell is at least not known exactly, as with MAN(0).
-    bare = (status == "u") & ~np.any(levels, axis=0) & (units["lb"] < units["ub"])
+    bare = (status == "u") & ~np.any(levels, axis=0)
     units["spl"] = np.where(bare, 1, units["spl"])
     relations = _relations(lines, {code: i for i, code in enumerate(ids)}, units["value"])
     table = Table(

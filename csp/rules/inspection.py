@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, permutations
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.errors import InputError, NoContributors
+from csp.errors import InputError, argument
 from csp.rules.base import Rule, as_rule, is_count_table
 from csp.tables.codes import numbered_codes
 from csp.tables.columns import check_names, column_names, read_columns
@@ -131,6 +131,8 @@ def inspect(
     shadow: str | None = None,
     missing: str | None = None,
     total: str | Mapping[str, str] | None = None,
+    negative: str | None = None,
+    decimals: int | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     rules: Sequence[Rule | str] | None = None,
 ) -> Inspection:
@@ -147,6 +149,8 @@ def inspect(
     contributor, weight, shadow, missing, total : str, optional
         As for `csp.Table.from_microdata`. Records without a code are left out where there is no
         `missing`.
+    negative, decimals : optional
+        Likewise; negative values are read as "abs", and said, where nothing is chosen.
     hierarchies : mapping of str to Hierarchy, optional
     rules : sequence of Rule or str, optional
         `VALUES` or `COUNTS` by default.
@@ -195,15 +199,15 @@ def inspect(
     problems += _geographies(arrays, wanted, within)
     whole = _whole(arrays, dimensions if missing is None else (), value)
     kept = {name: array[whole] for name, array in arrays.items() if name in used}
-    negative = 0
+    below = 0
     if value is not None:
         gone = sum(map(is_missing, arrays[value].tolist()))
         problems += [f"{gone:,} records have no {value!r}; they are left out here"] * bool(gone)
         units, _ = column_units(kept[value], value, rows=np.flatnonzero(whole))
-        negative = int((units < 0).sum())
-    if negative:
+        below = int((units < 0).sum())
+    if below and negative is None:
         problems.append(
-            f"{negative:,} values of {value!r} are negative: choose how rules read them "
+            f"{below:,} values of {value!r} are negative: choose how rules read them "
             "(negative='abs', 'shift' or 'split'); read as 'abs' here"
         )
     tried = rules if rules is not None else COUNTS if value is None else VALUES
@@ -212,7 +216,8 @@ def inspect(
             Table.from_microdata(
                 kept, one, value, contributor=contributor, weight=weight, shadow=shadow, top=5,
                 hierarchies={name: tree for name, tree in known.items() if name in one},
-                negative="abs" if negative else "error", missing=missing, total=total,
+                negative=negative or ("abs" if below else "error"), missing=missing, total=total,
+                decimals=decimals,
             ),
             one,
             tried,
@@ -248,6 +253,13 @@ def inspect_tables(
         tried = rules
         if rules is None:
             tried = [rule for rule in (*VALUES, *COUNTS) if _can_judge(rule, table)]
+            if not tried:
+                msg = (
+                    f"no rule can be tried on {' x '.join(table.names)}: neither the contributors "
+                    f"of its cells nor their number are known; name {argument('count')} or "
+                    f"{argument('top')}, or give {argument('rules')}"
+                )
+                raise InputError(msg)
         found.append(_facts(table, table.names, list(dict.fromkeys(tried or ()))))
     linked = tuple((one, two) for one, two in combinations(names, 2) if one != two)
     cells = sum(table.n_cells for table in tables)
@@ -257,7 +269,7 @@ def inspect_tables(
 def _can_judge(rule: str, table: Table) -> bool:
     try:
         as_rule(rule)(table)
-    except NoContributors:
+    except InputError:
         return False
     return True
 
@@ -319,21 +331,32 @@ def _geographies(
 ) -> list[str]:
     """Columns of different tables of which most codes of one lie in one code of the other."""
     found = []
-    names = dict.fromkeys(name for one in wanted for name in one)
-    for fine, coarse in permutations(names, 2):
-        if coarse in within[fine] or any({fine, coarse} <= set(one) for one in wanted):
+    numbers = {n: numbered_codes(arrays[n])[1] for n in dict.fromkeys(sum(wanted, ()))}
+    for one, other in combinations(numbers, 2):
+        if any({one, other} <= set(table) for table in wanted):
             continue
-        (_, low), (texts, high) = numbered_codes(arrays[fine]), numbered_codes(arrays[coarse])
-        pairs, sizes = np.unique(np.column_stack([low, high]), axis=0, return_counts=True)
-        inside = np.bincount(pairs[:, 0])[pairs[:, 0]] == 1
-        # A code of one or two records lies in one code of anything.
-        known = inside & (sizes > 2)
-        if len(texts) > 1 and not inside.all() and sizes[known].sum() * 2 >= sizes.sum():
-            found.append(
-                f"most codes of {fine!r} lie within one code of {coarse!r}, but not all: published "
-                "in two tables, their differences are small groups that linking does not see; "
-                "tabulate the intersections"
-            )
+        low, high = numbers[one], numbers[other]
+        width = int(high.max()) + 1
+        pairs, sizes = np.unique(low * width + high, return_counts=True)
+        for fine, coarse, mine, its in (
+            (one, other, pairs // width, pairs % width),
+            (other, one, pairs % width, pairs // width),
+        ):
+            if coarse in within[fine] or fine in within[coarse]:
+                continue
+            inside = np.bincount(mine)[mine] == 1
+            # By chance a code lies within one of a coarse column the more likely, the fewer its
+            # records and the larger that one is.
+            shares = np.bincount(its, weights=sizes) / sizes.sum()
+            known_sizes, place = np.unique(sizes[inside], return_inverse=True)
+            by_chance = (shares[:, None] ** known_sizes).sum(axis=0)[place]
+            known = (sizes[inside] * (1 - by_chance)).sum()
+            if not inside.all() and known * 2 >= sizes.sum():
+                found.append(
+                    f"most codes of {fine!r} lie within one code of {coarse!r}, but not all: "
+                    "published in two tables, their differences are small groups that linking "
+                    "does not see; tabulate the intersections"
+                )
     return found
 
 

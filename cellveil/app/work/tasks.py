@@ -137,7 +137,8 @@ def _look(choices: Choices, records: Records, tell: Tell) -> Found:
         facts = inspect(
             kept.for_numbers(numbers), source.by, source.value, contributor=source.contributor,
             weight=source.weight, shadow=source.shadow, missing=source.missing,
-            hierarchies=trees or None, rules=rules,
+            negative=None if source.negative == "error" else source.negative,
+            decimals=source.decimals, hierarchies=trees or None, rules=rules,
         )  # fmt: skip
     return Found(facts, kept.note([*choices.by, *numbers], numbers))
 

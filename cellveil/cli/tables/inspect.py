@@ -18,7 +18,7 @@ from cellveil.cli.options import argument, option
 from cellveil.cli.taking import Rest, taking
 from cellveil.front import refuse
 from cellveil.render.screen import printable
-from cellveil.requests.option import fields_of
+from cellveil.requests.option import flags_given
 from cellveil.requests.source import Source
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def inspect(
         refuse(f"--job {str(job)!r} must end with .toml")
     if job is not None and job.exists():
         refuse(f"{str(job)!r} is there already; choose another name, or delete it")
-    if job is None and (more := [name for name in _LATER if _given(sources[0], name)]):
+    if job is None and (more := flags_given(sources[0], _LATER)):
         refuse(f"{', '.join(more)}: for 'cellveil protect'; leave out, or write a job with --job")
     whole = source(data=data, by=tuple(sorted(names)))
     found, records, given = _found(sources, whole, rules or None)
@@ -103,16 +103,8 @@ def _single(
     return {name: next(iter(trees.items())) for name, trees in read.items()}
 
 
-_LATER = ("--memory", "--drop-empty", "--keep-empty", "--apriori", "--apriori-unknown")
-"""Options of the data that matter when the table is protected, and stand in the job."""
-
-
-def _given(source: Source, name: str) -> bool:
-    return any(
-        name in field.flags and getattr(source, field.name) not in (None, field.default)
-        for field in fields_of(Source)
-        if hasattr(source, field.name)
-    )
+_LATER = ("memory", "empty", "apriori", "apriori_unknown")
+"""Fields of the data that matter when the table is protected, and stand in the job."""
 
 
 def _found(
@@ -134,6 +126,7 @@ def _found(
     found = look(
         records, [source.by for source in sources], whole.value, contributor=whole.contributor,
         weight=whole.weight, shadow=whole.shadow, missing=whole.missing, rules=rules, total=total,
+        negative=None if whole.negative == "error" else whole.negative, decimals=whole.decimals,
         hierarchies=trees | {name: tree for name, (_, tree) in given.items()},
     )  # fmt: skip
     return found, records, files

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +13,7 @@ from cellveil.cli.taking import Rest, taking
 from cellveil.front import explained, refuse
 from cellveil.render.progress import Meter
 from cellveil.render.screen import say, tell
-from cellveil.requests.option import fields_of, values_of
+from cellveil.requests.option import flags_given
 from cellveil.requests.requirements import Decoys, Guards
 from cellveil.requests.search import Limit, Search
 from cellveil.requests.source import Source
@@ -100,12 +99,11 @@ def suppress(
 
 
 def _check_no_records(
-    given: Mapping[str, Any], by: list[str] | None, rules: str | None, guards: Guards
+    source: Source, by: list[str] | None, rules: str | None, guards: Guards
 ) -> None:
     """Refuse what is said of records where there are none."""
-    said = {**given, **values_of(guards), "integer": None}  # problems have that too
-    fields = (*fields_of(Source), *fields_of(Guards))
-    more = [f.flags[0] for f in fields if said[f.name] not in (None, f.default)]
+    more = flags_given(source)
+    more += [flag for flag in flags_given(guards) if "integer" not in flag]  # problems have it
     more += [name for name, value in (("--by", by), ("--rules", rules)) if value is not None]
     if more:
         refuse(f"{', '.join(more)}: said of the records that a release was made of; add --records")
@@ -180,7 +178,7 @@ def audit(
         read_twice(
             problem, source(data=records), several, rules, guards, summary=summary, reveal=reveal
         )
-    _check_no_records(values_of(source(data=problem)), by, rules, guards)
+    _check_no_records(source(data=problem), by, rules, guards)
     _audit_problem(problem, pattern, guards, limit, output, summary=summary, reveal=reveal)
 
 

@@ -101,7 +101,7 @@ def protect(
             intervals=files.shown.intervals, reveal=files.shown.reveal, summary=files.summary,
             options=options_of(ctx.command),
         )  # fmt: skip
-    _check(files, asked, names, [*data, *read])
+    _check(files, asked, sources[0], [*data, *read])
     done = _protected(sources[0], mechanism, keep, search, clock, workers, files)
     _finish(data[0], asked, done, files)
 
@@ -118,16 +118,19 @@ class _Done:
     trace: list[Progress]
 
 
-def _check(
-    files: Files, asked: Requirements, names: Sequence[str], read: Sequence[Path | None]
-) -> None:
+def _check(files: Files, asked: Requirements, source: Source, read: Sequence[Path | None]) -> None:
     """Refuse, before any work, what cannot be written."""
+    from cellveil.cli.tables.second_reading import check_again
     from cellveil.io.files import check_outputs
     from cellveil.io.results import FORMATS, check_form, form_of
 
+    if files.reread:
+        check_again(source)
+    if source.apriori is None and not source.tab and source.apriori_unknown != "error":
+        refuse("--apriori-unknown is for --apriori; leave it out")
     answers.needs_reveal("--jj", files.jj, reveal=files.shown.reveal)
     if files.output is not None:
-        check_form(form_of(files.output), names, intervals=files.shown.intervals)
+        check_form(form_of(files.output), source.by, intervals=files.shown.intervals)
     if files.plots is not None:
         from cellveil.render.figures import needs_matplotlib
 

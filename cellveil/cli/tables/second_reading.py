@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from cellveil.cli.answers import finish
 from cellveil.front import refuse
 from cellveil.render.screen import tell
-from cellveil.requests.option import fields_of, values_of
+from cellveil.requests.option import flags_given
 from cellveil.requests.requirements import Guards
 from cellveil.requests.source import Source
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from csp.audits.second_reading import Columns, Rereading
     from csp.audits.second_reading.files import Statement
 
-__all__ = ["facts_of", "read_again", "read_twice"]
+__all__ = ["check_again", "facts_of", "read_again", "read_twice"]
 
 
 def read_twice(
@@ -55,6 +55,12 @@ def read_twice(
     if rules is None:
         if told is None:
             refuse("the release does not state its rules; give --rules")
+        more = flags_given(guards)
+        if more:
+            refuse(
+                f"{', '.join(more)}: the release states its rules with all that goes with them; to "
+                "judge by others give --rules too"
+            )
         options, rules = {key: getattr(told, key) for key in options}, str(told.rules)
     data, columns, said = read_again(source, by or [published.names])
     found = reread(published, data, columns, rules, apriori=said, **options)
@@ -82,6 +88,13 @@ _NOT_HERE = ("absent_zero", "tolerance", "memory", "empty", "apriori_unknown")
 """Fields of a source that the second reading does not obey."""
 
 
+def check_again(source: Source) -> None:
+    """Refuse what the second reading does not know."""
+    more = flags_given(source, _NOT_HERE)
+    if more := [flag for flag in more if flag != "--keep-empty"]:  # it reads so in any case
+        refuse(f"the second reading does not know {', '.join(more)}; leave it out")
+
+
 def read_again(
     source: Source, by: Sequence[tuple[str, ...]]
 ) -> tuple[dict[str, list[Any]], Columns, list[Statement]]:
@@ -101,10 +114,7 @@ def read_again(
     """
     from csp.audits.second_reading import by_layout, layout_of, rows_of, statements_of
 
-    given = values_of(source)
-    for field in fields_of(Source):
-        if field.name in _NOT_HERE and given[field.name] not in (None, field.default):
-            refuse(f"the second reading does not know {field.flags[0]}; leave it out")
+    check_again(source)
     columns, said = _columns(source, by), list[Any]()
     if source.rda is not None:
         data, columns, said = by_layout(source.data, layout_of(source.rda), columns)

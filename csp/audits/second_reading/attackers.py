@@ -248,6 +248,8 @@ def reread(
     ]  # fmt: skip
     whole = (columns.counts and columns.weight is None) if integer is None else integer
     notes = []
+    if columns.rows == "records" and columns.contributor is None:
+        notes.append("Each record counts as one contributor in both readings, since none is named.")
     if whole and len(hidden) > MOST_WHOLE:
         whole = False
         notes.append(

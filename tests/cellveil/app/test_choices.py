@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from shutil import copy
 
@@ -73,7 +74,7 @@ def test_options_without_a_place_of_their_own_are_in_the_job(chosen: Choices) ->
     found = further_sections(given)
     assert found == {
         "data": {"shadow": "pay", "top": ["a", "b"], "decimals": 2},
-        "rules": {"unions": True, "integer": True, "width": 2.5},
+        "rules": {"unions": True, "integer": True, "width": Decimal("2.5")},
         "solver": {"gap": 0},
     }
     job = tomllib.loads(replace(chosen, further=found).job())

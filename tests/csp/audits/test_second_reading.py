@@ -355,7 +355,7 @@ def test_whole_numbers_are_narrower_where_the_attacker_knows_of_them() -> None:
     assert reread(shown, data, columns, "FREQ(2,width=1)", integer=False).safe
     found = reread(shown, data, columns, "FREQ(2,width=1)")
     assert {e.label for e in found.exposures} == {("x",), ("y",), ("z",)}
-    assert not found.notes
+    assert not any("whole units" in note for note in found.notes)
 
 
 def test_many_cells_are_judged_in_fractions_and_this_is_said() -> None:
@@ -364,7 +364,7 @@ def test_many_cells_are_judged_in_fractions_and_this_is_said() -> None:
     hidden = [(f"c{i}",) for i in range(70)]
     found = reread(release(data, columns, hidden), data, columns, "FREQ(3)")
     assert found.safe
-    assert "whole units was not considered" in found.notes[0]
+    assert any("whole units was not considered" in note for note in found.notes)
 
 
 def test_margins_that_are_public_are_not_judged() -> None:

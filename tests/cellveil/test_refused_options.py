@@ -1,0 +1,110 @@
+"""What an option cannot do is refused: none is taken and then left out."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import csp
+from cellveil.cli.app import app
+
+RECORDS = "r,s,v,f\n" + "".join(
+    f"{r},{s},{v},{r}{s}{i % 4}\n"
+    for r in "ab"
+    for s in "xy"
+    for i, v in enumerate([90, 5, 7, 8, 9])
+)
+CELLS = "r,v,n\na,100,1\nb,600,9\nc,500,9\nTotal,1200,19\n"
+KIND = ["--by", "r,s", "--value", "v", "--contributor", "f"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("d.csv").write_text(RECORDS)
+    Path("c.csv").write_text(CELLS)
+    run("protect", "d.csv", *KIND, "--rules", "P(30,1)", "--release", "f.json")
+    return tmp_path
+
+
+def run(*words: str, code: int = 0) -> str:
+    found = CliRunner().invoke(app, words)
+    assert found.exit_code == code, found.output
+    return " ".join(found.output.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["audit", "f.json", "--records", "d.csv", "--value", "v", "--width", "5"], "give --rules"),
+        (["audit", "f.json", "--records", "d.csv", "--value", "v", "--no-singletons"], "--rules"),
+        (["protect", "d.csv", *KIND, "--rules", "P(30,1)", "--apriori-unknown", "skip"], "--apriori"),
+        (["protect", "d.csv", *KIND, "--rules", "P(30,1)", "--reread", "--memory", "1GB"],
+         "does not know --memory"),
+        (["inspect", "d.csv", "--by", "r", "--keep-empty"], "--keep-empty: for"),
+        (["inspect", "c.csv", "--by", "r", "--aggregated", "--value", "v"], "no rule can be tried"),
+        (["microdata", "microaggregate", "d.csv", "-k", "2", "--attributes", "v", "--contributor",
+          "f", "--keep", "f"], "needs --keep-identifiers"),
+    ],
+)  # fmt: skip
+def test_an_option_without_its_partner_is_refused(
+    folder: Path, words: list[str], told: str
+) -> None:
+    assert told in run(*words, code=2)
+
+
+def test_an_inspection_reads_signs_as_it_is_told(folder: Path) -> None:
+    """Apart, the largest of 100, 3, 2, 5 leaves 5 to its estimate, less than 10 of it; of the
+    absolute values 100, 95, 5, 4, 3, 2 the rest is 14: more."""
+    values = [100, -95, 3, 2, -4, 5]
+    rows = "".join(f"A,{v}\n" for v in values) + "B,10\nB,20\nB,30\n"
+    Path("n.csv").write_text("r,v\n" + rows)
+    words = [
+        "inspect",
+        "n.csv",
+        "--by",
+        "r",
+        "--value",
+        "v",
+        "--rules",
+        "P(10,1)",
+        "--summary",
+        "s.json",
+    ]
+    assert "choose how rules read them" in run(*words)
+    assert "choose how" not in run(*words, "--negative", "split")
+    table = csp.Table.from_microdata("n.csv", ["r"], "v", negative="split")
+    found = json.loads(Path("s.json").read_text())["tables"][0]["sensitive"]
+    assert found == {"P(10,1)": int(csp.Mechanism("P(10,1)").problem(table).primary.sum())}
+
+
+def test_default_rules_are_those_that_can_be_judged(folder: Path) -> None:
+    said = run("inspect", "c.csv", "--by", "r", "--aggregated", "--value", "v", "--count", "n")
+    assert "FREQ(3,10)" in said
+    assert "P(10,1)" not in said
+
+
+def test_a_written_job_keeps_every_digit_and_the_empty_text(folder: Path) -> None:
+    words = ["--tolerance", "0.1000000000000000001", "--na", "", "--job", "j.toml"]
+    run("inspect", "c.csv", "--by", "r", "--aggregated", "--value", "v", "--count", "n", *words)
+    text = Path("j.toml").read_text()
+    assert "tolerance = 0.1000000000000000001\n" in text
+    assert tomllib.loads(text)["data"]["not_available"] == [""]
+    run("run", "j.toml")
+
+
+def test_what_is_judged_once_is_said(folder: Path) -> None:
+    said = run("protect", "d.csv", *KIND, "--rules", "P(30,1)", "--unions", "--reread")
+    assert "Judged once, and not read twice: sums of suppressed cells." in said
+
+
+def test_refusals_of_a_job_name_it_and_its_keys(folder: Path) -> None:
+    Path("j.toml").write_text(
+        '[data]\nfile = "d.csv"\n[[table]]\nby = ["r"]\n[rules]\nsensitive = "FREQ(3,10)"\n'
+        '[solver]\nsolver = "HiGHS"\n'
+    )
+    assert "j.toml, [solver]: solver HiGHS is for method ilp" in run("run", "j.toml", code=2)
