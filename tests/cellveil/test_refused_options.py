@@ -13,10 +13,7 @@ import csp
 from cellveil.cli.app import app
 
 RECORDS = "r,s,v,f\n" + "".join(
-    f"{r},{s},{v},{r}{s}{i % 4}\n"
-    for r in "ab"
-    for s in "xy"
-    for i, v in enumerate([90, 5, 7, 8, 9])
+    f"{r},{s},{v},{r}{s}{v % 4}\n" for r in "ab" for s in "xy" for v in (90, 5, 7, 8, 9)
 )
 CELLS = "r,v,n\na,100,1\nb,600,9\nc,500,9\nTotal,1200,19\n"
 KIND = ["--by", "r,s", "--value", "v", "--contributor", "f"]
@@ -42,7 +39,8 @@ def run(*words: str, code: int = 0) -> str:
     [
         (["audit", "f.json", "--records", "d.csv", "--value", "v", "--width", "5"], "give --rules"),
         (["audit", "f.json", "--records", "d.csv", "--value", "v", "--no-singletons"], "--rules"),
-        (["protect", "d.csv", *KIND, "--rules", "P(30,1)", "--apriori-unknown", "skip"], "--apriori"),
+        (["protect", "d.csv", *KIND, "--rules", "P(30,1)", "--apriori-unknown", "skip"],
+         "is for --apriori"),
         (["protect", "d.csv", *KIND, "--rules", "P(30,1)", "--reread", "--memory", "1GB"],
          "does not know --memory"),
         (["inspect", "d.csv", "--by", "r", "--keep-empty"], "--keep-empty: for"),
@@ -58,23 +56,12 @@ def test_an_option_without_its_partner_is_refused(
 
 
 def test_an_inspection_reads_signs_as_it_is_told(folder: Path) -> None:
-    """Apart, the largest of 100, 3, 2, 5 leaves 5 to its estimate, less than 10 of it; of the
-    absolute values 100, 95, 5, 4, 3, 2 the rest is 14: more."""
+    """Sizes 100, 95, 5, 4, 3, 2 leave 14, more than 10; 100, 5, 3, 2 apart leave 5."""
     values = [100, -95, 3, 2, -4, 5]
     rows = "".join(f"A,{v}\n" for v in values) + "B,10\nB,20\nB,30\n"
     Path("n.csv").write_text("r,v\n" + rows)
-    words = [
-        "inspect",
-        "n.csv",
-        "--by",
-        "r",
-        "--value",
-        "v",
-        "--rules",
-        "P(10,1)",
-        "--summary",
-        "s.json",
-    ]
+    words = ["inspect", "n.csv", "--by", "r", "--value", "v", "--rules", "P(10,1)"]
+    words += ["--summary", "s.json"]
     assert "choose how rules read them" in run(*words)
     assert "choose how" not in run(*words, "--negative", "split")
     table = csp.Table.from_microdata("n.csv", ["r"], "v", negative="split")
