@@ -40,15 +40,6 @@ ReleaseIn = Annotated[Path, argument("Release that 'protect --release' wrote: .j
 
 # ---- columns of records --------------------------------------------------------------------------
 
-Person = Annotated[
-    str | None,
-    option(
-        "Column that says whom a record belongs to, where one may have several: k counts "
-        "contributors. It is not masked.",
-        "COLUMN",
-        default="each record is its own",
-    ),
-]
 Confidential = Annotated[str | None, option("Confidential columns, by commas.", "COLUMNS")]
 QuasiIdentifiers = Annotated[
     str | None,

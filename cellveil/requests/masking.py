@@ -8,7 +8,19 @@ from typing import Any, Literal
 from cellveil.front import refuse
 from cellveil.requests.option import ByColumn, Repeated, option
 
-__all__ = ["Masking"]
+__all__ = ["Masking", "Person"]
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Whom a record belongs to."""
+
+    contributor: str | None = option(
+        "Column that says whom a record belongs to, where one may have several: k counts "
+        "contributors. It is not masked.",
+        "COLUMN",
+        otherwise="each record is its own",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +34,7 @@ class Masking:
     keep: tuple[str, ...] = option(
         "Columns to publish as they are, by commas.", "COLUMNS", default=()
     )
-    contributor: str | None = option(
-        "Column that says whom a record belongs to, where one may have several: k counts "
-        "contributors. It is not masked.",
-        "COLUMN",
-        otherwise="each record is its own",
-    )
+    person: Person = Person()
     keep_identifiers: bool = option(
         "With --keep: also columns that tell records apart.", default=False
     )
@@ -95,6 +102,11 @@ class Masking:
         both = [name for name in self.keep if name in self.attributes]
         if both:
             refuse(f"column {both[0]!r} is in --attributes and in --keep; choose one")
+
+    @property
+    def contributor(self) -> str | None:
+        """Column that says whom a record belongs to."""
+        return self.person.contributor
 
     @property
     def sized(self) -> str:

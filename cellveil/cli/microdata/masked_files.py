@@ -12,6 +12,7 @@ from cellveil.cli.options import option
 from cellveil.cli.taking import taking
 from cellveil.front import refuse
 from cellveil.render.screen import tell
+from cellveil.requests.masking import Person
 from cellveil.requests.source import Written
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def check(
     *,
     quasi_identifiers: options.QuasiIdentifiers = None,
     confidential: options.Confidential = None,
-    contributor: options.Person = None,
+    person: Person,
     k: Annotated[int | None, option("Least size of a class asked for.", "NUMBER", "-k")] = None,
     p: Annotated[
         int | None, option("Least number of confidential values asked for.", "NUMBER", "-p")
@@ -62,7 +63,7 @@ def check(
         written.file(data),
         split_names(quasi_identifiers, "--quasi-identifiers") if quasi_identifiers else None,
         secret,
-        contributor=contributor,
+        contributor=person.contributor,
     )
     asked: dict[str, bool] = {}
     if k is not None:

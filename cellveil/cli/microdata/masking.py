@@ -15,6 +15,7 @@ from cellveil.cli.microdata.microaggregate import microaggregate
 from cellveil.cli.options import option
 from cellveil.cli.taking import taking
 from cellveil.front import refuse
+from cellveil.requests.masking import Person
 from cellveil.requests.source import Written
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def anonymise(
             "Different values of a column among the candidates; once for each.", "COLUMN=NUMBER"
         ),
     ] = None,
-    contributor: options.Person = None,
+    person: Person,
     form: Annotated[
         Literal["text", "columns"], option("Ranges as text, or as two columns of numbers.")
     ] = "text",
@@ -158,7 +159,7 @@ def anonymise(
         written.file(data), k, list(known or ["sum"]), within,
         attributes=split_names(attributes, "--attributes") if attributes else None,
         importance=by_column(importance, "--importance", read_fraction),
-        diverse=by_column(diverse, "--diverse", read_whole), contributor=contributor,
+        diverse=by_column(diverse, "--diverse", read_whole), contributor=person.contributor,
         time_limit=time_limit,
     )  # fmt: skip
     facts, words = found.summary(reveal=reveal), _range_words(found, reveal=reveal)
