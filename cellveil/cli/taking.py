@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import is_dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -29,23 +30,22 @@ def taking(command: Callable[..., None]) -> Callable[..., None]:
     fields.
     """
     hints = get_type_hints(command, include_extras=True)
-    requests: dict[str, type] = {}
+    requests = {name: _request(hint) for name, hint in hints.items()}
     parameters: list[inspect.Parameter] = []
     for name, parameter in inspect.signature(command).parameters.items():
-        hint = hints[name]
-        request = get_args(hint)[-1] if get_origin(hint) is Callable_ else hint
-        if not hasattr(request, "__dataclass_fields__"):
-            parameters.append(parameter.replace(annotation=hint))
-            continue
-        requests[name] = request
-        parameters += [_parameter(field) for field in fields_of(request)]
+        request = requests[name]
+        if request is None:
+            parameters.append(parameter.replace(annotation=hints[name]))
+        else:
+            parameters += [_parameter(field) for field in fields_of(request)]
 
     @wraps(command)
     def asked(**given: Any) -> None:
         for name, request in requests.items():
+            if request is None:
+                continue
             own = {field.name: _read(field, given.pop(field.name)) for field in fields_of(request)}
-            whole = get_origin(hints[name]) is not Callable_
-            given[name] = made(request, own) if whole else _rest(request, own)
+            given[name] = made(request, own) if hints[name] is request else _rest(request, own)
         command(**given)
 
     # Those without a default come first, as a signature wants it; all are given by name.
@@ -55,7 +55,10 @@ def taking(command: Callable[..., None]) -> Callable[..., None]:
     return asked
 
 
-Callable_ = get_origin(Callable[..., None])
+def _request(hint: Any) -> Any:
+    """Request that a parameter stands for, itself or as `Rest`; None for an option of its own."""
+    found = get_args(hint)[-1] if get_origin(hint) is Callable else hint
+    return found if is_dataclass(found) else None
 
 
 def _rest(request: type[T], own: Mapping[str, Any]) -> Rest[T]:

@@ -166,7 +166,8 @@ def audit(
     """Check what an outsider can infer from a pattern: exit code 0 safe, 1 unsafe.
 
     With --records a release is judged by a second reading of the records that it was made of: 0
-    both agree, 1 unsafe, or they differ.
+    both agree, 1 unsafe, or they differ. Options of the data are said of these records; what must
+    hold (--width, --strict, --margins, --singletons) goes with --rules.
     """
     if records is not None:
         from cellveil.cli.tables.second_reading import read_twice
