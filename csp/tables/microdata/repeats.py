@@ -1,8 +1,8 @@
 """A column that looks like the name of who reports, where records were taken for persons.
 
 In a panel one firm or person has several records. If nobody says so, each counts as a contributor
-of its own, and rules and k are kept by records only. So whoever tabulates or masks records without
-naming contributors is told of a column that may name them.
+of its own, and rules and k are kept by records only. Where records are tabulated or masked without
+a contributor, a note therefore names a column that may hold them.
 """
 
 from __future__ import annotations
