@@ -169,3 +169,31 @@ def test_linked_records_are_told_apart_in_a_job(tmp_path, monkeypatch):
             gone |= {row[name] for row in csv.DictReader(text) if row["status"] == "x"}
     assert {"A1", "A2", "B1"} <= gone
     assert gone & {"A3", "A4"}  # else A2 would follow
+
+
+FIRMS = [("X", "1", "L", 50, "e"), ("X", "2", "L", 3000, "g")] + [
+    (a, s, f, 30 + k, f"{a}{s}{f}{k}")
+    for a in "YZ" for s in "12" for f in "LM" for k in range(6)
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("extra", ["", 'contributor = "firm"\n', 'negative = "shift"\n'])
+def test_linked_tables_of_records_can_be_protected_in_a_job(tmp_path, monkeypatch, extra):
+    """X has two firms, each alone in a size and both of form L: its cells are withheld in both."""
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(",".join(map(str, row)) + "\n" for row in FIRMS)
+    Path("d.csv").write_text("act,size,form,v,firm\n" + rows)
+    Path("j.toml").write_text(
+        f'[data]\nfile = "d.csv"\nvalue = "v"\n{extra}'
+        '[[table]]\nname = "size"\nby = ["act", "size"]\n'
+        '[[table]]\nname = "form"\nby = ["act", "form"]\n'
+        '[rules]\nsensitive = "FREQ(3,10)|NK(1,85)"\n'
+    )
+    result = CliRunner().invoke(app, ["run", "j.toml"])
+    assert result.exit_code == 0, result.output
+    assert "linked" in result.output
+    for name in ("size", "form"):
+        with Path(f"published/{name}.csv").open(newline="") as text:
+            hidden = {(r["act"], r[name]) for r in csv.DictReader(text) if r["status"] == "x"}
+        assert ("X", "L" if name == "form" else "1") in hidden
+        assert {act for act, _ in hidden} > {"X"}  # X,Total would follow from the other acts
