@@ -7,7 +7,8 @@ table joins in.
 
 `base` is what all rules share and `sensitivity` what they say of a table. `concentration` has
 dominance, p% and pq, `frequency` the rules of counts, zeros and cells named by hand, `unions` those
-of sums of suppressed cells. `parse` reads rules from text, `inspection` tries them on data.
+of sums of suppressed cells. `parse` reads rules from text by the `words` that they name
+themselves, so that a new rule is one more file; `inspection` tries them on data.
 
 Examples
 --------

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import reduce, singledispatch
 from operator import or_
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from csp.errors import InputError, NoContributors, argument, phrase
 from csp.exact import Number, ceil_fraction, exact, number_text
 from csp.rules.sensitivity import Sensitivity
+from csp.rules.words import Word, register
 from csp.tables.contributors import Contributors
 
 if TYPE_CHECKING:
@@ -43,10 +44,33 @@ class Rule(ABC):
     may stand on either side.
 
     ``str(rule)`` is its text in τ-ARGUS's words, which `csp.parse_rules` reads back; a `Custom`
-    rule has no such text, and a `Manual` one names its cells apart.
+    rule has no such text, and a `Manual` one names its cells apart. A class that has a `word` is
+    known to `csp.parse_rules`, the command line and jobs by that word.
     """
 
     __slots__ = ()
+    word: ClassVar[Word | None] = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls.word is not None:
+            register(cls.word, cls)
+
+    @classmethod
+    def from_text(
+        cls, numbers: Sequence[Fraction], named: Mapping[str, Fraction], cells: Sequence[Any]
+    ) -> Rule:
+        """Make the rule that a text asks for.
+
+        Parameters
+        ----------
+        numbers, named : sequence and mapping of Fraction
+            Parameters, as many and such as `word` has.
+        cells : sequence of labels, or (n,) bool
+            Cells that are named by hand.
+        """
+        del cells
+        return cls(*numbers, **named)
 
     @abstractmethod
     def __call__(self, table: Table) -> Sensitivity:

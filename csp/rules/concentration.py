@@ -21,6 +21,7 @@ from csp.errors import InputError, NoContributors, phrase
 from csp.exact import Number, exact, number_text
 from csp.rules.base import Rule, percent_text, set_parameter, sides_of
 from csp.rules.sensitivity import Sensitivity
+from csp.rules.words import Word
 
 if TYPE_CHECKING:
     from csp.tables.table import Table
@@ -151,6 +152,8 @@ class Dominance(Concentration):
     n: Number
     k: Number
 
+    word = Word("NK(n,k)", percent=(1,), holding=2)
+
     def __post_init__(self) -> None:
         set_parameter(self, "n", whole=True)
         set_parameter(self, "k", most=100, percent=True)
@@ -185,6 +188,8 @@ class PPercent(Concentration):
     p: Number
     n: Number = 1
 
+    word = Word("P(p,n)", optional=1, percent=(0,), zeros=(0,), holding=2)
+
     def __post_init__(self) -> None:
         set_parameter(self, "p", percent=True)
         set_parameter(self, "n", whole=True)
@@ -216,6 +221,8 @@ class PQ(Concentration):
     p: Number
     q: Number
     n: Number = 1
+
+    word = Word("P(p,q,n)", percent=(0, 1), zeros=(0,), holding=2)
 
     def __post_init__(self) -> None:
         set_parameter(self, "p", percent=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from csp.rules.base import (
     whole_units,
 )
 from csp.rules.sensitivity import Sensitivity
+from csp.rules.words import Word
 
 if TYPE_CHECKING:
     from csp.tables.table import Table
@@ -57,6 +59,22 @@ class MinFrequency(Rule):
     width: Number | None = None
     margin: Number | None = None
     weighted: bool = False
+
+    word = Word("FREQ(n,margin)", optional=1, named=("width", "zero", "weighted"), holding=1)
+
+    @classmethod
+    def from_text(
+        cls, numbers: Sequence[Fraction], named: Mapping[str, Fraction], cells: Sequence[Any]
+    ) -> MinFrequency:
+        """See `Rule`; "zero" and "weighted" are 0 or 1."""
+        del cells
+        return cls(
+            numbers[0],
+            zero_sensitive=bool(named.get("zero")),
+            width=named.get("width"),
+            margin=numbers[1] if len(numbers) > 1 else None,
+            weighted=bool(named.get("weighted")),
+        )
 
     def __post_init__(self) -> None:
         set_parameter(self, "n", whole=True)
@@ -123,6 +141,8 @@ class Zero(Rule):
 
     level: Number
 
+    word = Word("ZERO(level)")
+
     def __post_init__(self) -> None:
         set_parameter(self, "level")
 
@@ -167,6 +187,15 @@ class Manual(Rule):
     cells: Sequence[Any] | NDArray[np.bool_]
     margin: Number | None = None
     width: Number | None = None
+
+    word = Word("MAN(margin)", optional=1, named=("width",), zeros=())
+
+    @classmethod
+    def from_text(
+        cls, numbers: Sequence[Fraction], named: Mapping[str, Fraction], cells: Sequence[Any]
+    ) -> Manual:
+        """See `Rule`."""
+        return cls(cells, *numbers, **named)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cells", _cells(self.cells))

@@ -3,57 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
 from csp.errors import InputError, argument, phrase
 from csp.exact import MAX_VALUE, number_text, read_fraction
 from csp.rules.base import AnyOf, Rule, made_rule
-from csp.rules.concentration import PQ, Dominance, PPercent
-from csp.rules.frequency import Manual, MinFrequency, Zero
+from csp.rules.concentration import Dominance
+from csp.rules.frequency import Manual
+from csp.rules.words import Word, every_rule
 
 __all__ = ["parse_rules"]
-
-FORMS = {
-    "P": "P(p,n) or P(p,q,n)",
-    "NK": "NK(n,k)",
-    "FREQ": "FREQ(n,margin)",
-    "ZERO": "ZERO(level)",
-    "MAN": "MAN(margin)",
-    "MIS": "MIS(0)",
-    "WGT": "WGT(0)",
-    "REQ": "REQ(0,0,0)",
-}
-"""Words and their parameters. FREQ and MAN also take ``width=``, FREQ ``zero=1`` and
-``weighted=1``; the margin of FREQ may be left out, and so may every n that is 1."""
-
-COUNTS = {
-    "P": (1, 2, 3), "NK": (2,), "FREQ": (1, 2), "ZERO": (1,),
-    "MAN": (0, 1), "MIS": (1,), "WGT": (1,), "REQ": (3,),
-}  # fmt: skip
-NAMED = {"FREQ": ("width", "zero", "weighted"), "MAN": ("width",)}
-
-PERCENT = {("P", 1): (0,), ("P", 2): (0,), ("P", 3): (0, 1), ("NK", 2): (1,)}
-"""Positions of percentages by the word and how many parameters it has; they may end with %."""
 
 LONGEST = 10_000
 """Most characters of a text of rules; a dozen words have 200."""
 
-HOLDING = {"P": 2, "NK": 2, "FREQ": 1}
-"""τ-ARGUS reads a word that occurs more often than this as a rule for holdings."""
-
 INSTEAD = {
-    "MIS": (
+    Word("MIS(0)"): (
         "MIS(1) publishes every cell of a missing code; name those cells as cells that must be "
         "published " + phrase("(publish= of the problem)", "(p in an a-priori file)") + " instead"
     ),
-    "WGT": (
+    Word("WGT(0)"): (
         f"WGT(1) applies sampling weights; give {argument('weight')} where the table is "
         "tabulated, and FREQ(n,margin,weighted=1) to count what respondents stand for, instead"
     ),
-    "REQ": (
+    Word("REQ(0,0,0)"): (
         "REQ protects contributors who asked for it; find their cells and name them with "
         + phrase(
             "Manual(cells, margin=..), or write a function of the table,",
@@ -62,6 +38,7 @@ INSTEAD = {
         + " instead"
     ),
 }
+"""Words of τ-ARGUS whose work is done elsewhere; with zeros they are read over."""
 
 WORD = re.compile(r"\s*([A-Za-z]+)\s*\(([^()]*)\)\s*")
 
@@ -70,12 +47,12 @@ WORD = re.compile(r"\s*([A-Za-z]+)\s*\(([^()]*)\)\s*")
 class _Term:
     """One word of the text with its parameters and where it stands."""
 
-    word: str
     text: str
     place: int
-    numbers: tuple[Fraction, ...]
-    marked: tuple[bool, ...]
-    named: dict[str, Fraction]
+    name: str
+    numbers: tuple[Fraction, ...] = ()
+    marked: tuple[bool, ...] = ()
+    named: Mapping[str, Fraction] = field(default_factory=dict)
 
     def fail(self, why: str) -> InputError:
         return InputError(f"{self.text!r} at character {self.place}: {why}")
@@ -115,23 +92,29 @@ def parse_rules(text: str, *, manual: Sequence[Any] = ()) -> Rule:
     rules: list[Rule] = []
     seen: dict[str, int] = {}
     for term in _terms(text):
-        seen[term.word] = seen.get(term.word, 0) + 1
-        rule = _rule(term, manual)
-        if rule is None:
+        seen[term.name] = seen.get(term.name, 0) + 1
+        word, made = _meaning(term)
+        if word.stands_for_none(term.numbers, term.named):
             continue
-        if seen[term.word] > HOLDING.get(term.word, len(text)):
+        if made is None:
+            raise term.fail(INSTEAD[word])
+        _check_percentages(term, word, made)
+        try:
+            rules.append(made.from_text(term.numbers, term.named, manual))
+        except InputError as error:
+            raise term.fail(str(error)) from error
+        if seen[term.name] > (word.holding or len(text)):
             why = (
-                f"{term.word} number {seen[term.word]} is a rule for holdings in τ-ARGUS; "
+                f"{term.name} number {seen[term.name]} is a rule for holdings in τ-ARGUS; "
                 f"tabulate with the holding as {argument('contributor')} and give it as the first "
                 "one"
             )
             raise term.fail(why)
-        rules.append(rule)
     if len(manual) and not any(isinstance(rule, Manual) for rule in rules):
         msg = f"cells are named by hand, but {text!r} has no MAN(margin) for their widths"
         raise InputError(msg)
     if not rules:
-        msg = f"{text!r} holds no rule; the words are {', '.join(FORMS.values())}"
+        msg = f"{text!r} holds no rule; the words are {_forms()}"
         raise InputError(msg)
     return rules[0] if len(rules) == 1 else AnyOf(rules)
 
@@ -149,114 +132,106 @@ def _terms(text: str) -> list[_Term]:
         place = start + len(part) - len(part.lstrip()) + 1
         start += len(part) + 1
         match = WORD.fullmatch(part)
-        word = match[1].upper() if match else ""
-        if match is None or word not in FORMS:
-            shown = part.strip()
+        if match is None or not _named(match[1].upper()):
             msg = (
-                f"{shown!r} at character {place} is not a rule; the words are "
-                f"{', '.join(FORMS.values())}, joined by |"
+                f"{part.strip()!r} at character {place} is not a rule; the words are {_forms()}, "
+                "joined by |"
             )
             raise InputError(msg)
-        terms.append(_term(word, part.strip(), place, match[2]))
+        terms.append(_numbers(_Term(part.strip(), place, match[1].upper()), match[2]))
     return terms
 
 
-def _term(word: str, text: str, place: int, inside: str) -> _Term:
+_Meaning = tuple[Word, type[Rule] | None]
+
+
+def _known(*, look: bool) -> list[_Meaning]:
+    """Return all words, also those whose work is done elsewhere."""
+    return [*every_rule(look=look), *((word, None) for word in INSTEAD)]
+
+
+def _named(name: str) -> list[_Meaning]:
+    """Return the words of this name, which differ in how many parameters they have."""
+    for look in (False, True):
+        found = [(word, rule) for word, rule in _known(look=look) if word.name == name]
+        if found:
+            return found
+    return []
+
+
+def _forms(name: str = "") -> str:
+    """List how words are written: all, or those of one name."""
+    forms: dict[str, list[str]] = {}
+    for word, _ in _known(look=not name):
+        if name in ("", word.name):
+            forms.setdefault(word.name, []).append(word.form)
+    return ", ".join(" or ".join(same) for same in forms.values())
+
+
+def _numbers(term: _Term, inside: str) -> _Term:
+    """Read the parameters between the brackets of a word."""
     numbers: list[Fraction] = []
     marked: list[bool] = []
     named: dict[str, Fraction] = {}
-    empty = _Term(word, text, place, (), (), {})
+    names = [name for word, _ in _named(term.name) for name in word.named]
     for item in inside.split(",") if inside.strip() else []:
         name, equals, number = item.rpartition("=")
         name = name.strip().lower()
-        if equals and (name not in NAMED.get(word, ()) or name in named):
-            known = ", ".join(NAMED.get(word, ())) or "none"
-            why = f"named parameters of {word} are: {known}, each once; got {name!r}"
-            raise empty.fail(why)
+        if equals and (name not in names or name in named):
+            known = ", ".join(names) or "none"
+            why = f"named parameters of {term.name} are: {known}, each once; got {name!r}"
+            raise term.fail(why)
         if named and not equals:
             why = "plain parameters come before named ones"
-            raise empty.fail(why)
+            raise term.fail(why)
         percent = number.rstrip().endswith("%")
         try:
             value = read_fraction(number.strip().removesuffix("%"))
         except InputError:
             why = f"{number.strip()[:40]!r} is not a number"
-            raise empty.fail(why) from None
+            raise term.fail(why) from None
         if abs(value) > MAX_VALUE:
             why = f"{number.strip()[:40]!r} is beyond 2**53, the largest value of a cell"
-            raise empty.fail(why)
+            raise term.fail(why)
         if equals:
             named[name] = value
         else:
             numbers.append(value)
             marked.append(percent)
-    if len(numbers) not in COUNTS[word]:
-        why = f"{len(numbers)} parameters given, expected {FORMS[word]}"
-        raise empty.fail(why)
-    term = _Term(word, text, place, tuple(numbers), tuple(marked), named)
-    _check_percentages(term)
-    return term
+    return replace(term, numbers=tuple(numbers), marked=tuple(marked), named=named)
 
 
-def _check_percentages(term: _Term) -> None:
+def _meaning(term: _Term) -> _Meaning:
+    """Return the word that takes as many parameters as a term has."""
+    for word, rule in _named(term.name):
+        if len(term.numbers) in word.counts:
+            return word, rule
+    why = f"{len(term.numbers)} parameters given, expected {_forms(term.name)}"
+    raise term.fail(why)
+
+
+def _check_percentages(term: _Term, word: Word, made: type[Rule]) -> None:
     """Refuse what is surely a slip: a share in place of a percentage, NK with k before n."""
-    places = PERCENT.get((term.word, len(term.numbers)), ())
     for i, (number, marked) in enumerate(zip(term.numbers, term.marked, strict=True)):
-        if marked and i not in places:
-            why = f"parameter {i + 1} of {term.word} is not a percentage; leave its % out"
+        if marked and i not in word.percent:
+            why = f"parameter {i + 1} of {term.name} is not a percentage; leave its % out"
             raise term.fail(why)
-        if i in places and 0 < number < 1 and not marked:
+        if i in word.percent and 0 < number < 1 and not marked:
             meant = [number_text(100 * n if j == i else n) for j, n in enumerate(term.numbers)]
             slip = [f"{number_text(n)}%" if j == i else number_text(n)
                     for j, n in enumerate(term.numbers)]  # fmt: skip
             why = (
-                f"parameters are percentages: did you mean {term.word}({','.join(meant)})? For "
-                f"{number_text(number)} percent write {term.word}({','.join(slip)})"
+                f"parameters are percentages: did you mean {term.name}({','.join(meant)})? For "
+                f"{number_text(number)} percent write {term.name}({','.join(slip)})"
             )
             raise term.fail(why)
-    if term.word == "NK" and term.numbers[0] > term.numbers[1] > 0 and not term.marked[1]:
+    if made is Dominance and term.numbers[0] > term.numbers[1] > 0 and not term.marked[1]:
         n, k = map(number_text, term.numbers)
         why = (
             f"NK(n,k) names the contributors first and the percentage second: did you mean "
             f"NK({k},{n})? For {k} percent write NK({n},{k}%)"
         )
         raise term.fail(why)
-
-
-def _rule(term: _Term, manual: Sequence[Any]) -> Rule | None:
-    """Return the rule of a term; None where τ-ARGUS writes zeros for no rule."""
-    if term.numbers and not any(term.numbers) and not term.named and term.word != "MAN":
-        return None
-    if term.word in INSTEAD:
-        raise term.fail(INSTEAD[term.word])
-    try:
-        match term.word, term.numbers:
-            case "P", (p, *_) if not p:
-                return None  # as τ-ARGUS counts rules: P(0,1) holds the place of one
-            case "P", (p,):
-                return PPercent(p)
-            case "P", (p, n):
-                return PPercent(p, n)
-            case "P", (p, q, n):
-                return PQ(p, q, n)
-            case "NK", (n, k):
-                return Dominance(n, k)
-            case "ZERO", (level,):
-                return Zero(level)
-            case "FREQ", (n, *margin):
-                return MinFrequency(
-                    n,
-                    zero_sensitive=bool(term.named.get("zero", 0)),
-                    width=term.named.get("width"),
-                    margin=margin[0] if margin else None,
-                    weighted=bool(term.named.get("weighted", 0)),
-                )
-            case _, margin:
-                return Manual(
-                    manual, margin=margin[0] if margin else None, width=term.named.get("width")
-                )
-    except InputError as error:
-        raise term.fail(str(error)) from error
 
 
 @made_rule.register(str)
