@@ -5,6 +5,9 @@ every attack that applies and collects its `attack_findings`, `explanations` say
 known, `descriptions` names cells and relations. Names load when they are first used; the results of
 single attacks, and the tools below them, are in the packages `fibre`, `release_alone`,
 `algorithm_known` and `bayes`.
+
+Each attack is checked by brute force over all consistent tables (`tests/attacks`); every number in
+the text of an explanation is put in again.
 """
 
 from csp.lazily import lazily

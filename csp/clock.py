@@ -1,4 +1,9 @@
-"""One clock: the time limit that a public call sets and everything below it keeps."""
+"""One clock: the time limit that a public call sets and everything below it keeps.
+
+A public call makes a `Clock` of its `time_limit`, and everything below receives it.
+`tests/csp/test_clock.py` calls whatever can be long with small limits and allows half as much
+again, and a second. HiGHS looks at its clock about once a second on large integer programs.
+"""
 
 from __future__ import annotations
 

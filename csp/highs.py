@@ -1,4 +1,9 @@
-"""One door to HiGHS: options and threads are set here, and every status is checked here."""
+"""One door to HiGHS: options and threads are set here, and every status is checked here.
+
+A start is never combined with a fractional objective (it has been seen to call a wrong pattern
+optimal), and rows that limit costs are checked in integers afterwards. No other module imports it
+or the solvers of scipy (`tests/csp/test_highs.py`); programs in PuLP call it through PuLP.
+"""
 
 from __future__ import annotations
 

@@ -7,4 +7,8 @@ have been published with the same pattern, with the help of what was proved of o
 `large_network_search`; `matches` chooses among the tests, and lists the matches of any algorithm.
 `attack_run` collects matches and verdicts, `matching_attack` answers, and `excluded_values` says of
 one cell which values are ruled out and why.
+
+Checked by a run of the suppression for every completion, with rules written again by hand and the
+published Algorithm 1; each carried proof has an oracle of its own
+(`tests/attacks/algorithm_known`).
 """

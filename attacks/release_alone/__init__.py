@@ -3,6 +3,9 @@
 `bound_proofs` and `exhaustive_proofs` prove bounds; `disclosed_cells` and `cell_sums` list what
 follows from one release, `several_releases` from releases that are combined. `insider_knowledge`
 adds what contributors know, `coalitions` finds the fewest who disclose a cell together.
+
+Disclosed cells and sums are checked by null spaces, an exact simplex and enumeration over the joint
+system; smallest coalitions by all coalitions in order of size (`tests/attacks/release_alone`).
 """
 
 from csp.lazily import lazily

@@ -5,6 +5,10 @@ how far cells can move up or down, with exact witnesses and, where there are any
 `flow` is the engine of networks, by the compiled `maxflow`; `lp` that of all other tables, whose
 answers are made exact in `exact` and `elimination`. `ilp` knows that cells are whole units, and
 `boxes` are the simplest deviations of a cross table.
+
+Interval ends are checked by an exact simplex, by enumeration of all integer tables, by the programs
+in PuLP, and flows against linear programs (`tests/csp/attacker`); a basis whose numbers break a
+bound is refined: the program is solved again for what is missing, in a smaller unit.
 """
 
 from __future__ import annotations

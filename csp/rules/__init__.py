@@ -10,6 +10,9 @@ dominance, p% and pq, `frequency` the rules of counts, zeros and cells named by 
 of sums of suppressed cells. `parse` reads rules from text by the `words` that they name
 themselves, so that a new rule is one more file; `inspection` tries them on data.
 
+The formulas are checked in fractions, at ties (`tests/csp/rules`). Levels are rounded up to units
+of the table; widths and levels are numbers of the measure.
+
 Examples
 --------
 >>> from csp.rules import MinFrequency, PPercent, parse_rules

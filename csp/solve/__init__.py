@@ -5,6 +5,12 @@ An engine for each kind of table is in a folder: `exact` (cuts and a tree, for p
 share `cuts`, safe `bounds`, the `incumbent` of a search, the `order` of equally cheap patterns, the
 `result`, the `fallback` of a run that found nothing, and the words for a problem that is
 `unprotectable`.
+
+Every structure and every method is checked by brute force over patterns
+(`tests/csp/solve/test_agree.py`), cuts by their point and by every safe pattern of a small table
+(`test_cuts.py`), canonical patterns, bounds and stopped runs by brute force at any moment
+(`test_canonical.py`, `test_bounds.py`, `test_interrupts.py`), and τ-ARGUS's branch and cut agrees
+where it is installed (`test_peer.py`).
 """
 
 from __future__ import annotations

@@ -5,4 +5,8 @@ of its `cells` (`patterns`) and the relations between its `margins`, which follo
 `hierarchies`; `link` joins tables that share cells. `from_array`, `from_frame` and `microdata` make
 tables, `argus` reads those of τ-ARGUS; `columns` and `units` read what these are given. `cross`
 shows a table as people know it, and gives data frames back.
+
+Tabulation is checked by plain Python over the records; batches, records beyond memory and tables
+without empty cells against the whole (`tests/csp/tables`). Labels are tuples of tuples there, and
+pytauargus reads and writes the same files.
 """

@@ -3,6 +3,9 @@
 `anonymise` is the door and `generalised` the published file. `functions` are what an attacker may
 know, `spreads` those that are not monotone; `grouping` says which records are generalised together
 and `generalise` how far; `verify` counts candidates in what is published.
+
+Checked by a verifier that counts, itself against enumeration of completions
+(`tests/microagg/aggregates`).
 """
 
 from csp.lazily import lazily

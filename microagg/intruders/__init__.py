@@ -3,6 +3,9 @@
 Values of persons: `linkage`, `ranks`, `homogeneous`, and over all `matchings`. A contribution of
 one's own, told truly or not: `contributors`, `crafted`. Totals and identities: `identity`. An
 aggregate of a record: `aggregate`.
+
+Linkage is checked by enumeration of all permutations and by simulation; a derangement must break
+the bound (`tests/microagg/intruders`).
 """
 
 from csp.lazily import lazily

@@ -4,4 +4,8 @@
 through a shrinking `kdtree` by `kdtree_search` where there are many records, `exact_means` rounds
 their means once; `mondrian` cuts, `univariate` groups one attribute. `contributors` joins clusters
 that have fewer than k different ones.
+
+Checked by the definitions in fractions, label for label, and by printed information losses
+(`tests/microagg/partitions`). MDAV is defined by correctly rounded means and ties by the lowest
+row. Standardising rounds too, so records that tie as integers may not tie as points.
 """
