@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Console
 
+    from cellveil.requests.publication import Publication
     from csp.formats.files import Together
     from csp.mechanism import Mechanism, Protected
     from csp.release.release import Release
@@ -106,11 +107,13 @@ def read_mechanism(path: Path) -> Mechanism:
     return Mechanism.from_dict(read_json(path, "a mechanism", MAX_DESCRIPTION_BYTES))
 
 
-def read_attacked(release: Path, given: Path | None) -> tuple[Release, Mechanism]:
+def read_attacked(
+    release: Path, given: Path | None, publication: Publication
+) -> tuple[Release, Mechanism]:
     """Read a release and the mechanism that is known: a given file's, or what the release tells."""
-    from csp.release_file import read_release
+    from cellveil.io.published import read_public
 
-    found, told = read_release(release)
+    found, told = read_public(release, publication)
     if given is not None:
         return found, read_mechanism(given)
     if told is None:

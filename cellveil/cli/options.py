@@ -36,7 +36,14 @@ def argument(words: str, metavar: str, *, default: bool = True) -> Any:
 
 DataFile = Annotated[Path, argument(".csv, .csv.gz or .parquet, one row per record.", "DATA")]
 ProblemFile = Annotated[Path, argument("Suppression problem: .jj or .jj.gz.", "PROBLEM")]
-ReleaseIn = Annotated[Path, argument("Release that 'protect --release' wrote: .json.", "RELEASE")]
+ReleaseIn = Annotated[
+    Path,
+    argument(
+        "Release that 'protect --release' wrote (.json), or a table that anybody published: a list "
+        "or a cross table (.csv, .xlsx, .parquet, .sbs).",
+        "RELEASE",
+    ),
+]
 
 # ---- columns of records --------------------------------------------------------------------------
 

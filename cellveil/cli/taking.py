@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import is_dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Generic, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import typer
 
@@ -17,9 +17,22 @@ from cellveil.requests.option import Field, fields_of, made
 __all__ = ["Rest", "taking"]
 
 T = TypeVar("T")
+U = TypeVar("U")
 
-Rest = Callable[..., T]
-"""Makes a request of the options of its fields, and of what the command gives for the others."""
+
+class Rest(Generic[T]):
+    """Makes a request of the options of its fields, and of what the command adds."""
+
+    def __init__(self, request: type[T], own: Mapping[str, Any]) -> None:
+        self._request, self._own = request, dict(own)
+
+    def __call__(self, **more: Any) -> T:
+        """Return the request."""
+        return made(self._request, {**self._own, **more})
+
+    def into(self, request: type[U], **more: Any) -> U:
+        """Return another request that has some of the same options."""
+        return made(request, {**self._own, **more})
 
 
 def taking(command: Callable[..., None]) -> Callable[..., None]:
@@ -45,7 +58,7 @@ def taking(command: Callable[..., None]) -> Callable[..., None]:
             if request is None:
                 continue
             own = {field.name: _read(field, given.pop(field.name)) for field in fields_of(request)}
-            given[name] = made(request, own) if hints[name] is request else _rest(request, own)
+            given[name] = made(request, own) if hints[name] is request else Rest(request, own)
         command(**given)
 
     # Those without a default come first, as a signature wants it; all are given by name.
@@ -57,12 +70,8 @@ def taking(command: Callable[..., None]) -> Callable[..., None]:
 
 def _request(hint: Any) -> Any:
     """Request that a parameter stands for, itself or as `Rest`; None for an option of its own."""
-    found = get_args(hint)[-1] if get_origin(hint) is Callable else hint
+    found = get_args(hint)[0] if get_origin(hint) is Rest else hint
     return found if is_dataclass(found) else None
-
-
-def _rest(request: type[T], own: Mapping[str, Any]) -> Rest[T]:
-    return lambda **more: made(request, {**own, **more})
 
 
 def _parameter(field: Field) -> inspect.Parameter:

@@ -1,5 +1,5 @@
 """Files of commands and jobs: read into tables and rules, written whole or not at all.
 
-`source` says where a table comes from and `inputs` reads it, `sheets` from a workbook. `files`
+`inputs` reads tables, `sheets` workbooks, `published` what anybody published. `files`
 writes results, `results` in the form of the program that reads them next, `excel` as a workbook.
 """

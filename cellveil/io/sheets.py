@@ -18,7 +18,7 @@ from csp.errors import CellveilError, InputError
 from csp.formats.reading import MAX_BYTES, regular_file
 from csp.tables.columns import check_names
 
-__all__ = ["Sheet", "open_sheet", "read_sheet"]
+__all__ = ["Sheet", "grid_of_sheet", "open_sheet", "read_sheet"]
 
 MOST_ROWS = 2**20
 """Rows of a sheet of Excel; a damaged file may claim a thousand times more."""
@@ -128,6 +128,37 @@ def open_sheet(
         page = _sheet(book, path, sheet)
         head, rows = _records(page, f"{str(path)!r}, sheet {page.title!r}", progress)
         return Sheet(path, page.title, head, rows)
+
+
+def grid_of_sheet(path: Path, sheet: str | None = None) -> list[list[Any]]:
+    """Read a sheet as it stands: entries row by row, row labels with blanks for their indents.
+
+    Of several sheets the one that is named, or "cells" of a workbook that this program wrote.
+
+    Raises
+    ------
+    InputError
+        As for `open_sheet`, but for what a sheet of records must have.
+    """
+    check_excel()
+    rows: list[list[Any]] = []
+    with _opened(path, saved=True) as book:
+        titles = {page.title for page in book.worksheets}
+        own = "cells" if sheet is None and {"cells", "facts"} <= titles else sheet
+        page = _sheet(book, path, own)
+        page.reset_dimensions()
+        for number, line in enumerate(islice(page.iter_rows(), MOST_ROWS + 1), 1):
+            row = []
+            for place, cell in enumerate(line):
+                where = f"{str(path)!r}, sheet {page.title!r}, cell {_letters(place)}{number}"
+                item = _value(cell.value, number=True, where=where)
+                if isinstance(item, str) and cell.alignment is not None and cell.alignment.indent:
+                    item = " " * 2 * int(cell.alignment.indent) + item
+                row.append(item)
+            rows.append(row)
+    while rows and not any(map(_filled, rows[-1])):
+        rows.pop()
+    return rows
 
 
 @contextmanager

@@ -24,6 +24,7 @@ __all__ = [
     "Field",
     "Option",
     "Repeated",
+    "again",
     "fields_of",
     "flags_given",
     "made",
@@ -86,6 +87,12 @@ def option(
 ) -> Any:
     """Field of a request, with its default (`MISSING` if it has to be given); see `Option`."""
     return field(default=default, metadata={"option": Option(words, stands, example, **more)})
+
+
+def again(request: Any, name: str) -> Any:
+    """Field of a request that another one has said what it means."""
+    found = next(part for part in fields(request) if part.name == name)
+    return field(default=found.default, metadata=found.metadata)
 
 
 @dataclass(frozen=True, slots=True)

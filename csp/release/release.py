@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from csp.calls import named_errors
 from csp.errors import InputError
-from csp.exact import UNBOUNDED
+from csp.exact import UNBOUNDED, Number
+from csp.published.door import Roles, read_published
+from csp.published.told import Told
 from csp.tables.codes import Labels, cell_name
 from csp.tables.patterns import as_pattern
 from csp.tables.table import Table
@@ -18,6 +21,9 @@ from csp.tables.units import finer
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+    from csp.published.marks import Marks
+    from csp.tables.hierarchies.hierarchy import Hierarchy
 
 __all__ = ["Release"]
 
@@ -44,6 +50,13 @@ class Release:
         Dimensions and the codes of their totals.
     structural : (n,) bool or None
         Cells that are publicly known to be empty.
+    ranged : (n,) bool or None
+        Cells of `pattern` of which a range or a rounded figure is published, which `lower` and
+        `upper` hold: nothing is published of the others.
+    counts : (n,) int64 or None
+        Number of contributors of each cell, where that is published; -1 where it is not.
+    notes : tuple of str
+        How a table that somebody else published was read.
     """
 
     published: NDArray[np.int64]
@@ -56,6 +69,9 @@ class Release:
     names: tuple[str, ...]
     roots: tuple[str, ...]
     structural: NDArray[np.bool_] | None = None
+    ranged: NDArray[np.bool_] | None = None
+    counts: NDArray[np.int64] | None = None
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "labels", Labels.of(self.labels))
@@ -79,6 +95,104 @@ class Release:
         return cls(
             arrays[0], flags, table.relations, arrays[1], arrays[2], table.labels,
             scale, table.names, table.roots, table.structural,
+        )  # fmt: skip
+
+    @classmethod
+    @named_errors
+    def from_frame(
+        cls,
+        data: Any,
+        by: Sequence[str] | None = None,
+        value: str | None = None,
+        *,
+        status: str | Sequence[str] | None = None,
+        marks: str | Marks | None = None,
+        withheld: Collection[str] = (),
+        ranges: Mapping[str, tuple[Number, Number | None]] | None = None,
+        lower: str | None = None,
+        upper: str | None = None,
+        count: str | None = None,
+        hierarchies: Mapping[str, Hierarchy | str] | None = None,
+        total: str | Mapping[str, str] | None = None,
+        rounded: Number | None = None,
+        tolerance: Number = 0,
+        absent: str = "withheld",
+        negative: str = "error",
+        decimal: str | None = None,
+    ) -> Release:
+        """Release of a table that somebody else published.
+
+        The public knows an interval of each cell: a point where a value is published, a range where
+        a flag, a rounding or a size class is, and 0 upwards where it is blank.
+
+        Parameters
+        ----------
+        data : data frame, mapping of columns, path, or sequence of rows
+            A list with one row for each cell, or a cross table with titles, header rows, row labels
+            and footnotes. Text files (.csv, also .gz, .tsv) and .parquet files by their path.
+        by : sequence of str, optional
+            Columns of the dimensions of a list; found where that leaves no doubt.
+        value : str, optional
+            Column of the cells; found likewise.
+        status : str or sequence of str, optional
+            Columns of flags. A value beside a flag that says that it is withheld does not count.
+        marks : str or Marks, optional
+            Whose signs these are: "destatis", "statcan", "uk", "census", "bls", "eurostat", "sdmx",
+            "ksh", "health" or "cellveil" (`csp.published.marks.OFFICES`). Signs with one meaning
+            only are known without; a guess is in `notes`.
+        withheld : collection of str
+            Further signs that mean so.
+        ranges : mapping of str to (Number, Number or None), optional
+            Signs that stand for a range, such as ``{"b": (20, 99)}``.
+        lower, upper : str, optional
+            Columns of the ends of the ranges of withheld cells.
+        count : str, optional
+            Column of the numbers of contributors, where these are published.
+        hierarchies : mapping of str to Hierarchy or {"prefix", "found"}, optional
+            "prefix": codes lie below their longest prefix (NACE, NAICS, NUTS, FIPS). "found":
+            totals are found by adding up neighbours.
+        total : str or mapping of str to str, optional
+            Code of the total; codes such as "Total", "All", "Insgesamt" are known.
+        rounded : Number, optional
+            Base to which numbers are rounded, to the nearest multiple or at random.
+        tolerance : Number
+            By how much each published number may be off.
+        absent : {"withheld", "zero"}
+            What cells without a row are.
+        negative : {"error", "allow"}
+            Whether cells may be negative.
+        decimal : {".", ","}, optional
+            Decimal mark, where it is not clear.
+
+        Returns
+        -------
+        Release
+
+        Raises
+        ------
+        InputError
+            For entries whose meaning is not known, codes that are missing, cells that occur twice
+            (rows named), empty ranges, hierarchies that do not fit, and data that is no table.
+
+        Examples
+        --------
+        >>> rows = [["", "Farms", "Trade", "Total"], ["North", "[c]", 45, 165],
+        ...         ["South", 12, 8, 20], ["Total", "[c]", 53, 185]]
+        >>> release = Release.from_frame(rows)
+        >>> release
+        Release(rows x columns: 9 cells, 2 suppressed)
+        """
+        flags = (status,) if isinstance(status, str) else tuple(status or ())
+        roles = Roles(None if by is None else tuple(by), value, flags, lower, upper, count)
+        told = Told(
+            marks, tuple(withheld), ranges, hierarchies, total, rounded, tolerance, absent,
+            negative, decimal,
+        )  # fmt: skip
+        found = read_published(data, roles, told)
+        empty, ranged = (flags if flags.any() else None for flags in (found.empty, found.ranged))
+        return cls(
+            found.values, found.hidden, found.relations, found.lower, found.upper, found.labels,
+            found.scale, found.names, found.roots, empty, ranged, found.counts, found.notes,
         )  # fmt: skip
 
     def at_scale(self, scale: int, what: str = "the release") -> Release:
@@ -130,6 +244,13 @@ class Release:
             full, self.relations, self.lower, self.upper, self.labels, self.scale,
             names=self.names, roots=self.roots, structural=self.structural,
         )  # fmt: skip
+
+    def knowing(self, cell: int, value: int) -> Release:
+        """Return what somebody sees who knows the value of a suppressed cell, in units."""
+        pattern, published = self.pattern.copy(), self.published.copy()
+        pattern[cell], published[cell] = False, value
+        ranged = None if self.ranged is None else self.ranged & pattern
+        return replace(self, pattern=pattern, published=published, ranged=ranged)
 
     def suppressed_in(self, table: Table) -> NDArray[np.bool_]:
         """Cells of another table that this release suppressed, matched by their labels.

@@ -19,7 +19,9 @@ from cellveil.cli.releases.release_attacks import (
     posterior,
     texts,
 )
+from cellveil.cli.taking import taking
 from cellveil.render.progress import Meter
+from cellveil.requests.publication import Publication
 
 if TYPE_CHECKING:
     from attacks.algorithm_known.matching_attack import Matching
@@ -35,16 +37,18 @@ attack = typer.Typer(
 
 
 @attack.command()
+@taking
 def report(
     releases: Annotated[
         list[Path],
         argument(
-            "Release that 'protect --release' wrote: .json. Others of overlapping tables are "
-            "attacked together with it.",
+            "Release that 'protect --release' wrote (.json), or a published table. Others of "
+            "overlapping tables are attacked together with it.",
             "RELEASE [OTHERS]...",
         ),
     ],
     *,
+    publication: Publication,
     mechanism: options.MechanismFile = None,
     max_tables: options.MaxTables = 200_000,
     time_limit: Annotated[
@@ -61,11 +65,11 @@ def report(
     """
     from attacks.attack_report import report as run
     from cellveil.io.files import check_outputs
+    from cellveil.io.published import read_public
     from cellveil.render.screen import printable
-    from csp.release_file import read_release
 
     check_outputs({"--summary": summary}, [*releases, mechanism])
-    read = [read_release(path) for path in releases]
+    read = [read_public(path, publication) for path in releases]
     known = read[0][1] if mechanism is None else read_mechanism(mechanism)
     with Meter("attacking", time_limit):
         found = run(
@@ -79,9 +83,11 @@ def report(
 
 
 @attack.command()
+@taking
 def matching(
     release: options.ReleaseIn,
     *,
+    publication: Publication,
     mechanism: options.MechanismFile = None,
     method: Annotated[
         Literal["auto", "hull", "values", "all", "sample", "reference"],
@@ -107,7 +113,7 @@ def matching(
     from cellveil.io.files import check_outputs
 
     check_outputs({"-o": output, "--summary": summary}, [release, mechanism])
-    given, known = read_attacked(release, mechanism)
+    given, known = read_attacked(release, mechanism, publication)
     with Meter("attacking", time_limit) as meter:
         found = run(
             given, known, method=method, time_limit=time_limit, max_tables=max_tables,
@@ -127,7 +133,7 @@ def matching(
 
 
 for _command in (posterior, explain, insiders, joint):
-    attack.command()(_command)
+    attack.command()(taking(_command))
 
 
 # ---- answers -------------------------------------------------------------------------------------

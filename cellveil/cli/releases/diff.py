@@ -13,6 +13,7 @@ from cellveil.cli.options import argument
 from cellveil.cli.taking import taking
 from cellveil.front import refuse
 from cellveil.render.screen import say, tell
+from cellveil.requests.publication import Publication
 from cellveil.requests.search import Limit
 
 if TYPE_CHECKING:
@@ -27,22 +28,23 @@ SHOWN = 20
 
 @taking
 def diff(
-    old: Annotated[Path, argument("Earlier release (.json).", "OLD")],
-    new: Annotated[Path, argument("Later release (.json).", "NEW")],
+    old: Annotated[Path, argument("Earlier release (.json), or published table.", "OLD")],
+    new: Annotated[Path, argument("Later release or table.", "NEW")],
     *,
+    publication: Publication,
     limit: Limit,
     summary: options.Summary = None,
 ) -> None:
     """Compare two releases of the same table: what changed, and what both disclose together.
 
-    Releases are files that --release wrote. The exit code is 1 if they together disclose a cell
-    that one of them suppresses.
+    Releases are files that --release wrote, or tables that anybody published. The exit code is 1 if
+    they together disclose a cell that one of them suppresses.
     """
     from cellveil.io.files import check_outputs
-    from csp.release_file import read_release
+    from cellveil.io.published import read_public
 
     check_outputs({"--summary": summary}, [old, new])
-    releases = [read_release(path)[0] for path in (old, new)]
+    releases = [read_public(path, publication)[0] for path in (old, new)]
     facts = _changes(*releases)
     revised = facts["revised"]
     names = (("only_old", f"only in {old.name}"), ("only_new", f"only in {new.name}"),

@@ -13,6 +13,7 @@ from cellveil.cli.options import argument, flag, option
 from cellveil.front import refuse
 from cellveil.render.progress import Meter
 from cellveil.render.screen import say, tell
+from cellveil.requests.publication import Publication
 
 if TYPE_CHECKING:
     from attacks.release_alone.insider_knowledge import Insight, Knowledge
@@ -24,6 +25,7 @@ __all__ = ["cell_columns", "explain", "insiders", "joint", "posterior", "texts"]
 def posterior(
     release: options.ReleaseIn,
     *,
+    publication: Publication,
     mechanism: options.MechanismFile = None,
     prior: Annotated[
         str,
@@ -53,7 +55,7 @@ def posterior(
     from cellveil.io.files import check_outputs
 
     check_outputs({"-o": output, "--summary": summary}, [release, mechanism])
-    given, known = read_attacked(release, mechanism)
+    given, known = read_attacked(release, mechanism, publication)
     with Meter("weighing tables", time_limit):
         found = run(
             given, known, prior=_prior(prior), draws=draws, seed=seed, max_tables=max_tables,
@@ -90,6 +92,7 @@ def posterior(
 def explain(
     release: options.ReleaseIn,
     *,
+    publication: Publication,
     cell: Annotated[
         list[str] | None,
         option(
@@ -113,12 +116,16 @@ def explain(
     from attacks import disclosed
     from attacks import explain as run
     from cellveil.io.files import check_outputs
+    from cellveil.io.published import read_public
     from csp.clock import Clock
-    from csp.release_file import read_release
 
     check_outputs({"--summary": summary}, [release])
     clock = Clock.of(time_limit)
-    given, known = read_attacked(release, None) if mechanism else (read_release(release)[0], None)
+    given, known = (
+        read_attacked(release, None, publication)
+        if mechanism
+        else (read_public(release, publication)[0], None)
+    )
     if cell:
         wanted = [_position(given, text) for text in cell]
     else:
@@ -145,6 +152,7 @@ def explain(
 def insiders(
     release: options.ReleaseIn,
     *,
+    publication: Publication,
     knowledge: Annotated[
         Path,
         option(
@@ -166,10 +174,10 @@ def insiders(
     """
     from attacks import insiders as run
     from cellveil.io.files import check_outputs
-    from csp.release_file import read_release
+    from cellveil.io.published import read_public
 
     check_outputs({"-o": output, "--summary": summary}, [release, knowledge])
-    given = read_release(release)[0]
+    given = read_public(release, publication)[0]
     with Meter("attacking as each contributor", time_limit):
         given, members = _knowledge(given, knowledge)
         found = run(given, members, integer=integer, time_limit=time_limit)
@@ -192,11 +200,13 @@ def joint(
     releases: Annotated[
         list[Path],
         argument(
-            "Releases of tables that share cells: several that 'protect --release' wrote.",
+            "Releases of tables that share cells: files of 'protect --release', or published "
+            "tables.",
             "RELEASE OTHERS...",
         ),
     ],
     *,
+    publication: Publication,
     integer: options.Whole = True,
     time_limit: options.AttackLimit = None,
     output: options.RowsFile = None,
@@ -210,14 +220,16 @@ def joint(
     """
     from attacks import differencing
     from cellveil.io.files import check_outputs
-    from csp.release_file import read_release
+    from cellveil.io.published import read_public
 
     check_outputs({"-o": output, "--summary": summary}, releases)
     if len(releases) < 2:
         refuse("name two releases or more; 'cellveil attack report' attacks a single one")
     with Meter("attacking all releases together", time_limit):
         found = differencing(
-            [read_release(path)[0] for path in releases], integer=integer, time_limit=time_limit
+            [read_public(path, publication)[0] for path in releases],
+            integer=integer,
+            time_limit=time_limit,
         )
     union = found.release
     columns = cell_columns(union, found.cells)

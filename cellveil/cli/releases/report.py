@@ -10,6 +10,7 @@ from cellveil.cli.answers import finish
 from cellveil.cli.options import flag, option
 from cellveil.cli.taking import taking
 from cellveil.render.progress import Meter
+from cellveil.requests.publication import Publication
 from cellveil.requests.search import Limit
 
 __all__ = ["report"]
@@ -19,6 +20,7 @@ __all__ = ["report"]
 def report(
     release: options.ReleaseIn,
     *,
+    publication: Publication,
     output: Annotated[
         Path | None,
         option(
@@ -41,10 +43,10 @@ def report(
     0 no attack exposes a cell, 1 some does or was cut short, 2 bad input.
     """
     from cellveil.io.files import check_outputs
+    from cellveil.io.published import read_public
     from cellveil.report.facts import release_facts
     from cellveil.report.page import report_page
     from cellveil.report.skeleton import write_page
-    from csp.release_file import read_release
 
     page = release.with_suffix(".report.html") if output is None else output
     facts = page.with_suffix(".json")
@@ -53,7 +55,7 @@ def report(
         {"-o": (".html",)},
     )  # fmt: skip
     clock = limit.started()
-    given, mechanism = read_release(release)
+    given, mechanism = read_public(release, publication)
     found = None
     with Meter("attacking the release", clock.seconds) as meter:
         if attacks and given.pattern.any():

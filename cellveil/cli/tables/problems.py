@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
 from cellveil.cli import options
 from cellveil.cli.answers import finish, needs_reveal
 from cellveil.cli.options import argument, option
@@ -14,6 +16,7 @@ from cellveil.front import explained, refuse
 from cellveil.render.progress import Meter
 from cellveil.render.screen import say, tell
 from cellveil.requests.option import flags_given
+from cellveil.requests.publication import Publication, Signs
 from cellveil.requests.requirements import Decoys, Guards
 from cellveil.requests.search import Limit, Search
 from cellveil.requests.source import Source
@@ -114,15 +117,15 @@ def audit(
     problem: Annotated[
         Path,
         argument(
-            "Suppression problem: .jj or .jj.gz. With --records: what 'protect --release' wrote, "
-            ".json.",
-            "PROBLEM",
+            "A table that anybody published (.csv, .xlsx, .parquet, .sbs), what 'protect "
+            "--release' wrote (.json), or a suppression problem (.jj, .jj.gz).",
+            "TABLE",
         ),
     ],
     pattern: Annotated[
         Path | None,
         argument(
-            "Columns id and status (.csv), or a .jj; u and x are suppressed. "
+            "Of a problem: columns id and status (.csv), or a .jj; u and x are suppressed. "
             "Without it the status in the problem is used.",
             "PATTERN",
             default=False,
@@ -140,12 +143,17 @@ def audit(
     by: Annotated[
         list[str] | None,
         option(
-            "With --records: columns of the dimensions; once for each of several linked tables.",
+            "Columns of the dimensions; with --records once for each of several linked tables.",
             "COLUMNS",
-            default="those of the release",
+            default="those of the release, or as found",
         ),
     ] = None,
     source: Rest[Source],
+    signs: Signs,
+    percent: Annotated[
+        float,
+        option("Published table: name cells that are known to within this.", "PERCENT"),
+    ] = 10.0,
     rules: Annotated[
         str | None,
         option(
@@ -163,8 +171,10 @@ def audit(
     summary: options.Summary = None,
     reveal: options.Reveal = False,
 ) -> None:
-    """Check what an outsider can infer from a pattern: exit code 0 safe, 1 unsafe.
+    """Check what an outsider can infer: exit code 0 safe, 1 unsafe, 2 bad input.
 
+    Of a table that anybody published: which withheld cells can be worked out, how, and what would
+    mend that; the values with --reveal only. Of a problem: whether its pattern keeps every level.
     With --records a release is judged by a second reading of the records that it was made of: 0
     both agree, 1 unsafe, or they differ. Options of the data are said of these records; what must
     hold (--width, --strict, --margins, --singletons) goes with --rules.
@@ -179,8 +189,49 @@ def audit(
         read_twice(
             problem, source(data=records), several, rules, guards, summary=summary, reveal=reveal
         )
-    _check_no_records(source(data=problem), by, rules, guards)
-    _audit_problem(problem, pattern, guards, limit, output, summary=summary, reveal=reveal)
+    if problem.name.lower().endswith(options.JJ):
+        _check_no_records(source(data=problem), by, rules, guards)
+        _audit_problem(problem, pattern, guards, limit, output, summary=summary, reveal=reveal)
+    if pattern is not None:
+        refuse(
+            "a pattern belongs to a problem (.jj): give one, or leave the pattern out to audit a "
+            "published table"
+        )
+    said = [flag for flag in flags_given(guards) if "integer" not in flag]
+    if rules is not None or said:
+        refuse(
+            f"{'--rules' if rules else said[0]}: who audits a published table does not know what "
+            "it must keep; leave it out, or add --records"
+        )
+    names = tuple(name for text in by or () for name in text.split(",")) if by else ()
+    asked = source.into(Publication, by=names, signs=signs)
+    _audit_published(problem, asked, percent, guards, limit, output, summary=summary, reveal=reveal)
+
+
+def _audit_published(
+    path: Path, asked: Publication, percent: float, guards: Guards, limit: Limit,
+    output: Path | None, *, summary: Path | None, reveal: bool,
+) -> None:  # fmt: skip
+    """Say which withheld cells of a published table are no secret."""
+    from attacks.published_audit import audit_published
+    from cellveil.io.files import check_outputs
+    from cellveil.io.published import read_public
+    from cellveil.render.screen import printable
+
+    check_outputs({"-o": output, "--summary": summary}, [path])
+    clock = limit.started()
+    with Meter("reading", clock.seconds) as meter:
+        release, _ = read_public(path, asked)
+        meter.phase("working out what anyone can")
+        found = audit_published(
+            release, percent=str(percent), integer=guards.integer is not False,
+            time_limit=clock.seconds,
+        )  # fmt: skip
+    finish(
+        found.summary(reveal=reveal), safe=found.safe, columns=found.columns(reveal=reveal),
+        show=lambda: typer.echo("\n".join(map(printable, found.text(reveal=reveal).splitlines()))),
+        output=output, summary=summary, hashed=True,
+    )  # fmt: skip
 
 
 def _audit_problem(

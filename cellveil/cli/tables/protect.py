@@ -160,8 +160,8 @@ def _protected(
     from cellveil.cli.tables.several import on_cores
     from cellveil.io import inputs
     from cellveil.io.files import result_columns
+    from cellveil.io.published import read_public
     from cellveil.report.facts import attacked
-    from csp.release_file import read_release
 
     trace: list[Progress] = []
 
@@ -171,7 +171,7 @@ def _protected(
 
     shown = files.shown
     with Meter("tabulating", clock.seconds) as meter, on_cores(workers):
-        earlier = None if keep is None else read_release(keep)[0]
+        earlier = None if keep is None else read_public(keep, quiet=True)[0]
         table = inputs.read_table(source, meter.phase)
         stated = inputs.read_known(source, table)
         clock.check("the table was made")

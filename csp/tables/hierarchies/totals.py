@@ -26,6 +26,7 @@ __all__ = [
     "DEFAULT",
     "check_leaves",
     "dimension_names",
+    "is_total",
     "total_codes",
     "unnoticed_totals",
 ]
@@ -126,7 +127,7 @@ def _totals_among(
     """Do what `unnoticed_totals` does for inner cells that are not 0, given with their codes."""
     found = []
     for axis, names in enumerate(codes):
-        sure = [(axis, j, 0) for j, code in enumerate(names) if _is_total(code)]
+        sure = [(axis, j, 0) for j, code in enumerate(names) if is_total(code)]
         found += sure
         if sure or len(names) < 2:
             continue
@@ -176,7 +177,8 @@ def _words(code: str) -> list[str]:
     return re.findall(r"\w+", str(code).casefold().replace("_", " "))
 
 
-def _is_total(code: str) -> bool:
+def is_total(code: str) -> bool:
+    """Whether a code has the name of a total."""
     plain = " ".join(str(code).casefold().split())
     return plain in _ALONE or not _SURE.isdisjoint(_words(code))
 

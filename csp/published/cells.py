@@ -1,0 +1,315 @@
+"""Cells of a published table: what the public knows of each, and how they add up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.calls import check_choice
+from csp.errors import InputError, argument
+from csp.exact import UNBOUNDED, exact
+from csp.published.dimensions import Dimension
+from csp.published.entries import convention_of, read_entry, sign_of
+from csp.published.relations import all_cells, sums
+from csp.published.rows import Rows, plain_item
+from csp.published.structure import Cube, Printed, structure
+from csp.published.told import Told
+from csp.tables.codes import Labels, cell_name, text_codes
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = ["Published", "published_cells"]
+
+MOST_CELLS = 20_000_000
+"""Cells of a cube up to which rows that are missing are filled in."""
+
+_BASES = (1000, 500, 100, 50, 10, 5, 3)
+"""Bases of rounding that are recognised."""
+
+_ENOUGH = 12
+"""Published numbers, not 0, that must all be multiples of a base."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Published:
+    """What the public knows of the cells of a table.
+
+    Attributes
+    ----------
+    values : (n,) int64
+        In units of ``10**-scale``; 0 where `hidden`.
+    hidden : (n,) bool
+        Cells whose value is not published exactly.
+    ranged : (n,) bool
+        Those of them of which a range or a rounded figure is published.
+    empty : (n,) bool
+        Cells that are known not to exist.
+    lower, upper : (n,) int64
+        What anybody knows beforehand.
+    relations : (m, n) csr_array
+    labels : Labels
+    names, roots : tuple of str
+    scale : int
+    counts : (n,) int64 or None
+        Published numbers of contributors; -1 where there is none.
+    notes : tuple of str
+        What was found and not said, and what the reader should know.
+    """
+
+    values: NDArray[np.int64]
+    hidden: NDArray[np.bool_]
+    ranged: NDArray[np.bool_]
+    empty: NDArray[np.bool_]
+    lower: NDArray[np.int64]
+    upper: NDArray[np.int64]
+    relations: csr_array
+    labels: Labels
+    names: tuple[str, ...]
+    roots: tuple[str, ...]
+    scale: int
+    counts: NDArray[np.int64] | None
+    notes: tuple[str, ...]
+
+
+def published_cells(
+    columns: Mapping[str, Sequence[Any]],
+    by: Sequence[str],
+    entries: Sequence[Any],
+    told: Told,
+    *,
+    flags: Mapping[str, Sequence[Any]] | None = None,
+    bounds: tuple[Sequence[Any] | None, Sequence[Any] | None] = (None, None),
+    counts: Sequence[Any] | None = None,
+    printed: Printed | None = None,
+) -> Published:
+    """Read the cells of a published table.
+
+    Parameters
+    ----------
+    columns : mapping of str to sequence
+        Codes of each dimension, one entry for each cell.
+    by : sequence of str
+        Dimensions.
+    entries : sequence
+        What stands in each cell: numbers, or texts as they are printed.
+    told : Told
+    flags : mapping of str to sequence, optional
+        Columns of flags beside the entries. A flag that says that the value is withheld counts,
+        whatever number stands there.
+    bounds : pair of sequence, optional
+        Least and largest value of withheld cells, where they are published.
+    counts : sequence, optional
+        Numbers of contributors, where they are published.
+    printed : Printed, optional
+        What the print shows of codes.
+
+    Raises
+    ------
+    InputError
+        For entries that are neither numbers nor signs whose meaning is known, codes that are
+        missing, cells that occur twice (rows named), ranges that are empty, and hierarchies that
+        do not fit.
+    """
+    check_choice("absent", told.absent, ("withheld", "zero"))
+    check_choice("negative", told.negative, ("error", "allow"))
+    notes: list[str] = []
+    read = Rows.of(entries, flags or {}, told, notes)
+    names = tuple(by)
+    codes = [text_codes(np.asarray(columns[name], dtype=object)) for name in names]
+    _check_codes(codes, names)
+    known = [tuple(dict.fromkeys(column)) for column in codes]
+    scale, units = read.units(told)
+    low, high = _bounds(read, bounds, scale, told)
+    tolerance = exact(told.tolerance)
+    if told.rounded is not None:
+        tolerance = max(tolerance, exact(told.rounded) - Fraction(1, 10**scale))
+    slack = int(tolerance * 10**scale)
+    at = np.column_stack(
+        [_numbered(column, order) for column, order in zip(codes, known, strict=True)]
+    )
+    _check_twice(at, known, names)
+    cube = Cube(at, tuple(map(len, known)), units, ~read.hidden, slack)
+    found = structure(names, known, told, printed or Printed(), cube, notes)
+    labels, order = _cells(at, found, told)
+    n = len(labels)
+    values = np.zeros(n, np.int64)
+    hidden = np.full(n, told.absent == "withheld")
+    ranged, empty = np.zeros((2, n), bool)
+    least = -UNBOUNDED if told.negative == "allow" else 0
+    lower, upper = np.full(n, least, np.int64), np.full(n, UNBOUNDED, np.int64)
+    values[order] = np.where(read.hidden, 0, units)
+    hidden[order] = read.hidden
+    ranged[order], empty[order] = read.ranged, read.empty
+    lower[order] = np.maximum(low, least)
+    upper[order] = high
+    if told.negative == "error" and (values < 0).any():
+        i = int(np.argmax(values < 0))
+        msg = (
+            f"cell {cell_name(names, labels[i])} is negative, so cells may be negative here; say "
+            f"it with {argument('negative', 'allow')}, or correct the cell"
+        )
+        raise InputError(msg)
+    relations = sums(labels.codes, found)
+    made = Published(
+        values, hidden, ranged, empty, lower, upper, relations, labels, names,
+        tuple(dimension.root for dimension in found), scale, _counts(counts, order, n, told), (),
+    )  # fmt: skip
+    if told.rounded is None and not slack:
+        base = _base(made)
+        if base:
+            slack = base * 10**scale - 1
+            notes.append(
+                f"all published numbers are multiples of {base} and do not add up: they are read "
+                f"as rounded to {base}"
+            )
+    if slack:
+        made = _rounded(made, slack, least)
+    lone = [name for name, d in zip(names, found, strict=True) if (d.parent < 0).all()]
+    if lone and len(lone) == len(names):
+        notes.append("nothing adds up: no total was found among the codes")
+    absent = n - len(order)
+    if absent and told.absent == "withheld":
+        notes.append(
+            f"{absent} {'cell has' if absent == 1 else 'cells have'} no row and count as withheld"
+        )
+    return replace(made, notes=tuple(notes))
+
+
+# ---- codes and cells -----------------------------------------------------------------------------
+
+
+def _check_codes(codes: Sequence[Sequence[str]], names: Sequence[str]) -> None:
+    for name, column in zip(names, codes, strict=True):
+        if "" in column:
+            row = list(column).index("") + 1
+            msg = f"row {row}: the code in column {name!r} is missing; fill it"
+            raise InputError(msg)
+
+
+def _numbered(column: Sequence[str], order: Sequence[str]) -> NDArray[np.int64]:
+    place = {code: i for i, code in enumerate(order)}
+    return np.array([place[code] for code in column], np.int64)
+
+
+def _check_twice(
+    at: NDArray[np.int64], known: Sequence[Sequence[str]], names: Sequence[str]
+) -> None:
+    _, first, count = np.unique(at, axis=0, return_index=True, return_counts=True)
+    if (count > 1).any():
+        one = int(first[count > 1].min())
+        other = int(np.flatnonzero((at == at[one]).all(axis=1))[1])
+        label = [known[d][c] for d, c in enumerate(at[one].tolist())]
+        msg = (
+            f"rows {one + 1} and {other + 1} are both cell {cell_name(names, label)}; each may "
+            "occur once: is a column of codes missing from "
+            f"{argument('by')}?"
+        )
+        raise InputError(msg)
+
+
+def _cells(
+    at: NDArray[np.int64], found: Sequence[Dimension], told: Told
+) -> tuple[Labels, NDArray[np.int64]]:
+    """Cells of the table, and which of them each row is."""
+    # Codes of the table come first in each dimension, in their order.
+    shape = tuple(len(dimension.codes) for dimension in found)
+    if told.absent == "zero":
+        labels = Labels(at, [dimension.codes for dimension in found])
+        return labels, np.arange(len(at))
+    if prod(shape) > MOST_CELLS:
+        msg = (
+            f"the table has {len(at)} rows, and all combinations of its codes are {prod(shape)} "
+            "cells; if what has no row is 0, say it with "
+            + argument("absent", "zero", option="--absent-zero")
+        )
+        raise InputError(msg)
+    return all_cells(found), np.ravel_multi_index(tuple(at.T), shape).astype(np.int64)
+
+
+# ---- what the public knows -----------------------------------------------------------------------
+
+
+def _bounds(
+    read: Rows, bounds: tuple[Sequence[Any] | None, Sequence[Any] | None], scale: int,
+    told: Told,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:  # fmt: skip
+    """Least and largest value of each row, in units."""
+    n = len(read.numbers)
+    low, high = np.full(n, -UNBOUNDED, np.int64), np.full(n, UNBOUNDED, np.int64)
+    for i, ends in enumerate(read.ends):
+        if ends is None:
+            continue
+        least, most, above, below = ends
+        if least is not None:
+            low[i] = int(least * 10**scale) + above
+        if most is not None:
+            high[i] = int(most * 10**scale) - below
+    for side, column, array in ((1, bounds[0], low), (-1, bounds[1], high)):
+        if column is None:
+            continue
+        for i in np.flatnonzero(read.hidden).tolist():
+            text = sign_of(plain_item(column[i]))
+            if not text:
+                continue
+            entry = read_entry(text, convention_of([text], told.decimal))
+            if not entry.is_number:
+                msg = f"row {i + 1}: the bound {text!r} is not a number"
+                raise InputError(msg)
+            end = Fraction(entry.low or 0) * 10**scale
+            # A bound finer than the unit is rounded outwards.
+            array[i] = end.__floor__() if side > 0 else end.__ceil__()
+            read.ranged[i] = True
+    crossed = low > high
+    if crossed.any():
+        i = int(np.argmax(crossed))
+        msg = f"row {i + 1}: the range is empty, its lower end is above its upper end; correct it"
+        raise InputError(msg)
+    return low, high
+
+
+def _counts(
+    given: Sequence[Any] | None, order: NDArray[np.int64], n: int, told: Told
+) -> NDArray[np.int64] | None:
+    """Read numbers of contributors, -1 where none is published."""
+    if given is None:
+        return None
+    counts = np.full(n, -1, np.int64)
+    for i, item in enumerate(given):
+        text = sign_of(plain_item(item))
+        entry = read_entry(text, convention_of([text], told.decimal))
+        if entry.is_number and entry.low is not None:
+            counts[order[i]] = int(entry.low)
+    return counts
+
+
+def _base(made: Published) -> int:
+    """Find the base to which all numbers are rounded, if they do not add up; 0 otherwise."""
+    values = made.values[~made.hidden]
+    unit = 10**made.scale
+    filled = np.unique(values[values != 0])
+    if made.scale or len(filled) < 3 or int((values != 0).sum()) < _ENOUGH:
+        return 0
+    base = next((b for b in _BASES if not (filled % (b * unit)).any()), 0)
+    if not base:
+        return 0
+    whole = (abs(made.relations) @ made.hidden.astype(np.int64)) == 0
+    off = made.relations @ made.values
+    return base if (off[whole] != 0).any() else 0
+
+
+def _rounded(made: Published, slack: int, least: int) -> Published:
+    """Let each published number stand for all that it may be the rounding of."""
+    inexact = ~made.hidden & ~made.empty
+    lower = np.where(inexact, np.maximum(made.values - slack, least), made.lower)
+    upper = np.where(inexact, made.values + slack, made.upper)
+    return replace(
+        made, values=np.where(inexact, 0, made.values), hidden=made.hidden | inexact,
+        ranged=made.ranged | inexact, lower=lower, upper=upper,
+    )  # fmt: skip

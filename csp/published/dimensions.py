@@ -1,0 +1,282 @@
+"""How the codes of one dimension of a published table add up: told, named, or found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import InputError, argument
+from csp.tables.hierarchies.hierarchy import Hierarchy
+from csp.tables.hierarchies.totals import is_total
+
+__all__ = [
+    "Dimension",
+    "by_indents",
+    "by_prefixes",
+    "checked_sums",
+    "flat",
+    "found",
+    "given",
+    "under",
+]
+
+LEAST = 3
+"""Sums that must hold, and none fail, before codes are taken for parts of another by themselves."""
+
+_MOST = 150
+"""Codes up to which runs are tried: beyond, a hierarchy is not printed as a list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """Codes of a dimension and what each is a part of.
+
+    Attributes
+    ----------
+    codes : tuple of str
+        In their order; those that no cell has may be among them.
+    parent : (k,) int64
+        Position of the code that each is a part of; -1 for none.
+    """
+
+    codes: tuple[str, ...]
+    parent: NDArray[np.int64]
+
+    @property
+    def root(self) -> str:
+        """The code that is the total of all; the empty text if there is none."""
+        tops = np.flatnonzero(self.parent < 0).tolist()
+        return self.codes[tops[0]] if len(tops) == 1 and len(self.codes) > 1 else ""
+
+
+def _of(codes: Sequence[str], parents: Mapping[str, str]) -> Dimension:
+    # Inner codes that the table does not have leave their parts to what is above them.
+    inner = {above for above in parents.values() if above not in codes}
+
+    def above(code: str) -> str | None:
+        found = parents.get(code)
+        while found in inner:
+            found = parents.get(found)
+        return found
+
+    parents = {c: up for c in parents if c not in inner and (up := above(c)) is not None}
+    known = [*dict.fromkeys([*codes, *parents])]
+    place = {code: i for i, code in enumerate(known)}
+    parent = np.array([place[parents[c]] if c in parents else -1 for c in known], np.int64)
+    return Dimension(tuple(known), parent)
+
+
+def given(codes: Sequence[str], tree: Hierarchy, name: str, total: str | None) -> Dimension:
+    """Dimension of a hierarchy, whose root may go by another name in the table.
+
+    Raises
+    ------
+    InputError
+        If a code of the table is not in the hierarchy.
+    """
+    root = tree.root
+    named = total or next((c for c in codes if c not in tree.codes and is_total(c)), root)
+    rename = {root: named} if root not in codes else {}
+    parents = {
+        rename.get(code, code): rename.get(tree.codes[p], tree.codes[p])
+        for code, p in zip(tree.codes, tree.parent, strict=True)
+        if p >= 0
+    }
+    known = {*parents, *parents.values()}
+    strange = [code for code in codes if code not in known]
+    if strange:
+        msg = (
+            f"code {strange[0]!r} of column {name!r} is not in its hierarchy"
+            + (f" ({len(strange)} codes are not)" if len(strange) > 1 else "")
+            + f"; add it, or say that it is the total with {argument('total', {name: strange[0]})}"
+        )
+        raise InputError(msg)
+    if named not in codes:  # a total that the table does not have binds nothing
+        parents = {code: above for code, above in parents.items() if above != named}
+    return _of(codes, parents)
+
+
+def flat(codes: Sequence[str], name: str, total: str | None) -> Dimension:
+    """Dimension whose codes add up to the one that is named, or has the name of a total.
+
+    Raises
+    ------
+    InputError
+        If the total that is named is not there, or several codes have the name of one.
+    """
+    if total is not None and total not in codes:
+        msg = f"the total {total!r} of column {name!r} does not occur; it has {_some(codes)}"
+        raise InputError(msg)
+    called = [code for code in codes if is_total(code)]
+    if total is None and len(called) > 1:
+        first = [code for code in called if len(code.split()) == 1]
+        if len(first) != 1:
+            msg = (
+                f"codes {called[0]!r} and {called[1]!r} of column {name!r} both have the name of a "
+                "total; say which is the total of all with "
+                f"{argument('total', {name: called[0]})}, or give a hierarchy"
+            )
+            raise InputError(msg)
+        called = first
+    root = total or (called[0] if called else None)
+    return _of(codes, {} if root is None else {c: root for c in codes if c != root})
+
+
+def under(
+    codes: Sequence[str], above: Mapping[str, str], name: str, total: str | None
+) -> Dimension:
+    """Dimension of codes under headings; what has none above it adds up to the total."""
+    tops = [code for code in dict.fromkeys([*codes, *above.values()]) if code not in above]
+    whole = flat(tops, name, total)
+    top = {whole.codes[i]: whole.codes[p] for i, p in enumerate(whole.parent.tolist()) if p >= 0}
+    return _of(codes, {**above, **top})
+
+
+def by_indents(codes: Sequence[str], indents: Sequence[int], total: str | None) -> Dimension | None:
+    """Dimension of an indented list; None if nothing is indented."""
+    if len(set(indents)) < 2:
+        return None
+    parents: dict[str, str] = {}
+    above: list[tuple[int, str]] = []
+    for code, depth in zip(codes, indents, strict=True):
+        while above and above[-1][0] >= depth:
+            above.pop()
+        if above:
+            parents[code] = above[-1][1]
+        above.append((depth, code))
+    tops = [code for code in codes if code not in parents]
+    root = total or next((code for code in tops if is_total(code)), None)
+    if root is not None:
+        parents |= {code: root for code in tops if code != root}
+    return _of(codes, parents)
+
+
+def by_prefixes(codes: Sequence[str], total: str | None) -> Dimension | None:
+    """Dimension whose codes lie below their longest prefix; None if no code is one.
+
+    A range such as "31-33" is the prefix of what begins with 31, 32 or 33; fillers at the end
+    ("11----", "44-45//") do not count.
+    """
+    plain = {code: code.rstrip("-/ .") or code for code in codes}
+    starts: dict[str, str] = {}
+    for code, text in plain.items():
+        low, dash, high = text.partition("-")
+        if dash and low.isdecimal() and high.isdecimal() and len(low) == len(high) < 4:
+            starts |= {str(n).zfill(len(low)): code for n in range(int(low), int(high) + 1)}
+        else:
+            starts[text] = code
+    root = total or next((code for code in codes if is_total(code)), None)
+    parents: dict[str, str] = {}
+    for code, text in plain.items():
+        if code == root:
+            continue
+        for n in range(len(text) - 1, 0, -1):
+            above = starts.get(text[:n])
+            if above is not None and above not in (code, root):
+                parents[code] = above
+                break
+    if not parents:
+        return None
+    if root is not None:
+        parents |= {code: root for code in codes if code not in parents and code != root}
+    return _of(codes, parents)
+
+
+def checked_sums(
+    dimension: Dimension, values: NDArray[np.int64], shown: NDArray[np.bool_], slack: int
+) -> tuple[int, int]:
+    """Count the sums of a dimension that can be checked, and those of them that do not hold.
+
+    Parameters
+    ----------
+    dimension : Dimension
+    values, shown : (k, lines) int64 and bool
+        Of each code in all combinations of the other dimensions.
+    slack : int
+        By how much each number may be off.
+    """
+    k = len(values)
+    checked = failed = 0
+    for position in np.unique(dimension.parent[dimension.parent >= 0]).tolist():
+        parts = np.flatnonzero(dimension.parent == position)
+        if position >= k or (parts >= k).any():
+            continue
+        whole = shown[position] & shown[parts].all(axis=0)
+        off = np.abs(values[parts].sum(axis=0) - values[position])
+        checked += int(whole.sum())
+        failed += int((off[whole] > slack * (len(parts) + 1)).sum())
+    return checked, failed
+
+
+def found(
+    codes: Sequence[str], values: NDArray[np.int64], shown: NDArray[np.bool_], slack: int
+) -> tuple[Dimension, int] | None:
+    """Find totals by adding up runs of neighbours; None if there are none.
+
+    A code is the total of the codes right before or right after it if that holds wherever all of
+    them are published, in three lines or more of which not all are 0. Of several, the longest run
+    counts. Runs are nested or apart, as in a printed table.
+
+    Returns
+    -------
+    Dimension, int
+        And how many sums support it.
+    """
+    k = len(codes)
+    if k > _MOST:
+        return None
+    parents: dict[int, int] = {}
+    support = 0
+
+    def tops(indices: Sequence[int]) -> list[int]:
+        return [i for i in indices if i not in parents]
+
+    # Short runs first, and again after each find, so that a total of subtotals finds these alone.
+    length = 2
+    while length < k:
+        parts, position, sums_held = _run(values, shown, tops, parents, length, slack)
+        if parts:
+            parents |= dict.fromkeys(parts, position)
+            support += sums_held
+            length = 2
+        else:
+            length += 1
+    if not parents:
+        return None
+    named = {codes[i]: codes[p] for i, p in parents.items()}
+    return _of(codes, named), support
+
+
+def _run(
+    values: NDArray[np.int64], shown: NDArray[np.bool_],
+    tops: Callable[[Sequence[int]], list[int]], parents: Mapping[int, int], length: int, slack: int,
+) -> tuple[list[int], int, int]:  # fmt: skip
+    """Find a code that is the sum of so many neighbours; no parts if there is none."""
+    k = len(values)
+    for position in range(k):
+        if position in parents.values():
+            continue
+        top = position
+        while top in parents:
+            top = parents[top]
+        after = tops(range(position + 1, k))[:length]
+        before = tops(range(position - 1, -1, -1))[:length]
+        for parts in (after, before):
+            if len(parts) < length or top in parts:
+                continue
+            whole = shown[position] & shown[parts].all(axis=0)
+            telling = whole & (values[position] != 0)
+            off = np.abs(values[parts].sum(axis=0) - values[position])
+            if int(telling.sum()) < LEAST or (off[whole] > slack * (length + 1)).any():
+                continue
+            # Where one part is all there is, equality says little.
+            if int((values[parts] != 0).sum(axis=0)[telling].max(initial=0)) >= 2:
+                return parts, position, int(whole.sum())
+    return [], -1, 0
+
+
+def _some(codes: Sequence[str]) -> str:
+    return ", ".join(map(repr, codes[:8])) + (" and others" if len(codes) > 8 else "")

@@ -1,0 +1,222 @@
+"""What stands in each row of a published table, by its entry and the flags beside it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import InputError
+from csp.exact import MAX_VALUE, exact, most_text
+from csp.published.entries import Entry, convention_of, read_entry, sign_of
+from csp.published.marks import EVERY_OFFICE, Marks, marks_of
+from csp.published.told import Told
+from csp.tables.units import MAX_DECIMALS
+
+__all__ = ["Rows", "plain_item"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """What stands in the cells, by row."""
+
+    numbers: list[Decimal | int | None]
+    ends: list[tuple[Fraction | None, Fraction | None, bool, bool] | None]
+    hidden: NDArray[np.bool_]
+    ranged: NDArray[np.bool_]
+    empty: NDArray[np.bool_]
+
+    @classmethod
+    def of(
+        cls, entries: Sequence[Any], flags: Mapping[str, Sequence[Any]], told: Told,
+        notes: list[str],
+    ) -> Rows:  # fmt: skip
+        """Read entries and flags; each text is read once."""
+        texts = [sign_of(plain_item(item)) for item in entries]
+        distinct = dict.fromkeys(texts)
+        try:
+            convention = convention_of([*distinct], told.decimal)
+        except InputError as error:
+            first = next(t for t in distinct if t and repr(t) in str(error))
+            msg = f"row {texts.index(first) + 1}: {error}"
+            raise InputError(msg) from error
+        if convention.note:
+            notes.append(convention.note)
+        read = {text: read_entry(text, convention) for text in distinct}
+        numbers = [None if not read[t].is_number else bool(read[t].low) for t in texts]
+        kinds, meaning = _flagged(flags, numbers, told, notes)
+        # What stands beside a flag that says why is not asked again.
+        signs = Counter(
+            text
+            for text, kind in zip(texts, kinds, strict=True)
+            if not kind and text and not read[text].is_number and not read[text].ranged
+        )
+        named = told.named_ranges
+        marks, said = marks_of(
+            None if flags and meaning else told.marks, dict(signs.most_common()),
+            withheld=told.withheld, ranges=named,
+        )  # fmt: skip
+        if said:
+            notes.append(said)
+        _notes_beside(read, notes)
+        return cls._made(texts, kinds, read, marks, meaning, named)
+
+    @classmethod
+    def _made(
+        cls, texts: list[str], kinds: list[str], read: Mapping[str, Entry], marks: Marks,
+        flag_marks: Mapping[str, Marks], named: Mapping[str, tuple[int, int | None]],
+    ) -> Rows:  # fmt: skip
+        n = len(texts)
+        numbers: list[Decimal | int | None] = [None] * n
+        ends: list[tuple[Fraction | None, Fraction | None, bool, bool] | None] = [None] * n
+        hidden, ranged, empty = np.zeros((3, n), bool)
+        ranges = {k: v for one in flag_marks.values() for k, v in one.ranges.items()}
+        ranges = {**ranges, **marks.ranges, **named}
+        for i, (text, kind) in enumerate(zip(texts, kinds, strict=True)):
+            entry = read[text]
+            sign = kind or text
+            if kind.startswith("="):  # a flag that is a range
+                word = kind[1:]
+                low, high = ranges[word]
+                ends[i] = Fraction(low), None if high is None else Fraction(high), False, False
+                hidden[i] = ranged[i] = True
+            elif kind in ("withheld", "unknown"):
+                hidden[i] = True
+            elif kind in ("empty", "zero"):
+                numbers[i], empty[i] = 0, kind == "empty"
+            elif entry.is_number:
+                numbers[i] = entry.low
+            elif entry.ranged:
+                ends[i] = (_exact(entry.low), _exact(entry.high), *entry.strict)
+                hidden[i] = ranged[i] = True
+            else:
+                meant = marks.meaning(sign) or EVERY_OFFICE.meaning(sign)
+                if meant == "range":
+                    low, high = marks.ranges[sign]
+                    ends[i] = Fraction(low), None if high is None else Fraction(high), False, False
+                    hidden[i] = ranged[i] = True
+                elif meant in ("empty", "zero"):
+                    numbers[i], empty[i] = 0, meant == "empty"
+                else:
+                    hidden[i] = True
+        return cls(numbers, ends, hidden, ranged, empty)
+
+    def units(self, told: Told) -> tuple[int, NDArray[np.int64]]:
+        """Decimal places that all numbers need, and the numbers in these units.
+
+        Raises
+        ------
+        InputError
+            If they need too many, or a number is too large (row named).
+        """
+        distinct = {number for number in self.numbers if number is not None}
+        needed = [exact(told.tolerance), exact(told.rounded or 0)]
+        needed += [end for one in set(self.ends) if one for end in one[:2] if end is not None]
+        needed += [Fraction(number) for number in distinct]
+        scale = max((_places(number) for number in needed), default=0)
+        if scale > MAX_DECIMALS:
+            msg = f"numbers have more than {MAX_DECIMALS} decimal places; round them"
+            raise InputError(msg)
+        made = {number: int(Fraction(number) * 10**scale) for number in distinct}
+        for number, units in made.items():
+            if abs(units) > MAX_VALUE:
+                row = self.numbers.index(number) + 1
+                msg = f"row {row}: the number is beyond {most_text(scale)}; use a larger unit"
+                raise InputError(msg)
+        values = [0 if number is None else made[number] for number in self.numbers]
+        return scale, np.array(values, np.int64)
+
+
+def plain_item(item: Any) -> Any:
+    """Return floats as the numbers that they show: 1234.0 is 1234."""
+    if isinstance(item, (bool, np.bool_)):
+        return str(item)
+    if isinstance(item, (float, np.floating)) and item == item:
+        return str(int(item)) if float(item).is_integer() else repr(float(item))
+    return item
+
+
+def _exact(number: Decimal | None) -> Fraction | None:
+    return None if number is None else Fraction(number)
+
+
+def _places(number: Fraction) -> int:
+    scale = 0
+    while (number * 10**scale).denominator != 1:
+        scale += 1
+        if scale > MAX_DECIMALS:
+            break
+    return scale
+
+
+def _flagged(
+    flags: Mapping[str, Sequence[Any]],
+    numbers: Sequence[bool | None],
+    told: Told,
+    notes: list[str],
+) -> tuple[list[str], dict[str, Marks]]:
+    """Say of each row what its flags mean: "withheld", ..., "=A" for a range, "" for nothing."""
+    kinds = [""] * len(numbers)
+    chosen: dict[str, Marks] = {}
+    for name, column in flags.items():
+        signs = [sign_of(item) for item in column]
+        plain = name.casefold()
+        preset: str | Marks | None = told.marks
+        if plain in ("obs_status", "conf_status") and (preset is None or len(flags) > 1):
+            preset = "sdmx" if plain == "obs_status" else "eurostat"
+        count = Counter(sign for sign in signs if sign)
+        ranges = told.named_ranges
+        try:
+            marks, said = marks_of(
+                preset, dict(count.most_common()), withheld=told.withheld, ranges=ranges,
+                flags=True,
+            )  # fmt: skip
+        except InputError:
+            if preset is not None:
+                raise
+            seen = _by_what_stands_beside(signs, numbers)
+            if seen is None:
+                raise
+            marks, said = (
+                seen.also(told.withheld, ranges),
+                (
+                    "flags beside a number say nothing of secrecy, those beside none that the cell "
+                    "is withheld"
+                ),
+            )
+        chosen[name] = marks
+        if said:
+            notes.append(f"column {name!r}: {said}")
+        meanings = {sign: marks.meaning(sign) or EVERY_OFFICE.meaning(sign) for sign in count}
+        for i, sign in enumerate(signs):
+            meant = meanings.get(sign, "")
+            if meant in ("withheld", "unknown", "empty", "zero"):
+                kinds[i] = kinds[i] or meant
+            elif meant == "range":
+                kinds[i] = f"={sign}"
+    return kinds, chosen
+
+
+def _by_what_stands_beside(signs: Sequence[str], numbers: Sequence[bool | None]) -> Marks | None:
+    """Read flags by whether a number stands beside them; None if one stands beside both, or 0."""
+    beside: dict[str, set[bool | None]] = {}
+    for sign, number in zip(signs, numbers, strict=True):
+        if sign:
+            beside.setdefault(sign, set()).add(number)
+    if any(kinds not in ({None}, {True}, {True, False}) for kinds in beside.values()):
+        return None
+    blank = frozenset(sign for sign, kinds in beside.items() if kinds == {None})
+    return Marks("", blank, beside=frozenset(beside) - blank)
+
+
+def _notes_beside(read: Mapping[str, Entry], notes: list[str]) -> None:
+    beside = sorted({entry.note for entry in read.values() if entry.note})
+    if beside:
+        shown = ", ".join(map(repr, beside[:5]))
+        notes.append(f"signs behind numbers are left out: {shown}")

@@ -1,0 +1,165 @@
+"""How the codes of a published table add up: as told, as printed, or as found within it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.errors import InputError
+from csp.published import dimensions as ways
+from csp.published.dimensions import Dimension, checked_sums
+from csp.published.told import Told
+from csp.tables.hierarchies.hierarchy import Hierarchy
+
+__all__ = ["Cube", "Printed", "structure"]
+
+_LOOKED_AT = 5_000_000
+"""Cells of a cube up to which sums are looked for."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Printed:
+    """What the print of a table shows of its codes, by dimension.
+
+    Attributes
+    ----------
+    indents : mapping of str to mapping of str to int
+        How far codes are indented.
+    parents : mapping of str to mapping of str to str
+        Headings under which codes stand.
+    """
+
+    indents: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    parents: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cube:
+    """Published numbers by code and line, to look for sums among them."""
+
+    at: NDArray[np.int64]
+    shape: tuple[int, ...]
+    units: NDArray[np.int64]
+    shown: NDArray[np.bool_]
+    slack: int
+
+    def lines(self, d: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]] | None:
+        """Values and whether they are published, (codes, lines); None if it is too large."""
+        if prod(self.shape) > _LOOKED_AT:
+            return None
+        values, shown = np.zeros(self.shape, np.int64), np.zeros(self.shape, bool)
+        values[tuple(self.at.T)] = self.units
+        shown[tuple(self.at.T)] = self.shown
+        k = self.shape[d]
+        return (
+            np.moveaxis(values, d, 0).reshape(k, -1),
+            np.moveaxis(shown, d, 0).reshape(k, -1),
+        )
+
+
+def structure(
+    names: Sequence[str], codes: Sequence[tuple[str, ...]], told: Told, printed: Printed,
+    cube: Cube, notes: list[str],
+) -> list[Dimension]:  # fmt: skip
+    """Say how the codes of each dimension add up: as told, as printed, or as found, which is noted.
+
+    Parameters
+    ----------
+    names : sequence of str
+    codes : sequence of tuple of str
+        Codes of each dimension, in their order.
+    told : Told
+    printed : Printed
+    cube : Cube
+    notes : list of str
+        Gets what was found.
+
+    Raises
+    ------
+    InputError
+        For a hierarchy that does not fit, or that is to be found and is not there.
+    """
+    return [
+        _asked(name, codes[d], told, cube.lines(d), cube.slack, notes)
+        or _found(name, codes[d], told, printed, cube.lines(d), cube.slack, notes)
+        for d, name in enumerate(names)
+    ]
+
+
+_Lines = tuple[NDArray[np.int64], NDArray[np.bool_]]
+
+
+def _asked(
+    name: str, codes: tuple[str, ...], told: Told, lines: _Lines | None, slack: int,
+    notes: list[str],
+) -> Dimension | None:  # fmt: skip
+    """Dimension as the caller asks for it; None if he does not."""
+    tree = (told.hierarchies or {}).get(name)
+    total = told.total_of(name, codes)
+    if isinstance(tree, Hierarchy):
+        return ways.given(codes, tree, name, total)
+    if tree == "prefix":
+        made = ways.by_prefixes(codes, total)
+        if made is None:
+            msg = f"no code of column {name!r} is the beginning of another one"
+            raise InputError(msg)
+        return made
+    if tree == "found":
+        seen = None if lines is None else ways.found(codes, *lines, slack)
+        if seen is None:
+            msg = f"no code of column {name!r} is found to be the sum of codes beside it"
+            raise InputError(msg)
+        notes.append(f"{name}: {_sums(seen[0])}, which {seen[1]} published sums support")
+        return seen[0]
+    if tree is not None:
+        msg = f"the hierarchy of {name!r} must be a Hierarchy, 'prefix' or 'found', not {tree!r}"
+        raise InputError(msg)
+    return None
+
+
+def _found(
+    name: str, codes: tuple[str, ...], told: Told, printed: Printed, lines: _Lines | None,
+    slack: int, notes: list[str],
+) -> Dimension:  # fmt: skip
+    """Dimension as it is printed, or as sums within the table show where that does not add up."""
+    total = told.total_of(name, codes)
+    above, indents = printed.parents.get(name), printed.indents.get(name)
+    plain = None
+    if above:
+        plain = ways.under(codes, above, name, total)
+    elif indents:
+        plain = ways.by_indents(codes, [indents.get(code, 0) for code in codes], total)
+    plain = plain or ways.flat(codes, name, total)
+    if lines is None:
+        return plain
+    checked, failed = checked_sums(plain, *lines, slack)
+    if checked and not failed:
+        return plain
+    # Sums that do not hold: codes may be parts of each other.
+    others = [
+        ("codes begin with the code that they are a part of", ways.by_prefixes(codes, total)),
+        ("totals are found by adding up", (ways.found(codes, *lines, slack) or (None,))[0]),
+    ]
+    for why, other in others:
+        if other is None:
+            continue
+        good, bad = checked_sums(other, *lines, slack)
+        if good >= ways.LEAST and not bad:
+            notes.append(f"{name}: {why} ({_sums(other)}), which {good} published sums support")
+            return other
+    return plain
+
+
+def _sums(dimension: Dimension) -> str:
+    """Say which codes are sums, the first few."""
+    tops = np.unique(dimension.parent[dimension.parent >= 0]).tolist()
+    shown = []
+    for top in tops[:3]:
+        parts = [dimension.codes[i] for i in np.flatnonzero(dimension.parent == top).tolist()]
+        some = " + ".join(parts[:4]) + (" + ..." if len(parts) > 4 else "")
+        shown.append(f"{dimension.codes[top]} = {some}")
+    return "; ".join(shown) + ("; and others" if len(tops) > 3 else "")

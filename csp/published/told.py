@@ -1,0 +1,42 @@
+"""How a published table is to be read, as its reader says."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from csp.exact import Number, exact
+from csp.published.marks import Marks
+from csp.tables.hierarchies.hierarchy import Hierarchy
+
+__all__ = ["Told"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Told:
+    """How a published table is to be read; see `csp.Release.from_frame`."""
+
+    marks: str | Marks | None = None
+    withheld: Collection[str] = ()
+    ranges: Mapping[str, tuple[Number, Number | None]] | None = None
+    hierarchies: Mapping[str, Hierarchy | str] | None = None
+    total: str | Mapping[str, str] | None = None
+    rounded: Number | None = None
+    tolerance: Number = 0
+    absent: str = "withheld"
+    negative: str = "error"
+    decimal: str | None = None
+
+    @property
+    def named_ranges(self) -> dict[str, tuple[int, int | None]]:
+        """Signs that stand for a range, with its ends in whole numbers."""
+        return {
+            sign: (int(exact(low)), None if high is None else int(exact(high)))
+            for sign, (low, high) in (self.ranges or {}).items()
+        }
+
+    def total_of(self, name: str, codes: Collection[str]) -> str | None:
+        """Code of the total of a dimension, if one is named that it has, or for it alone."""
+        if isinstance(self.total, Mapping):
+            return self.total.get(name)
+        return self.total if self.total in codes else None

@@ -1,0 +1,217 @@
+"""Tables that somebody else published: what is known, by elimination and by brute force."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import attacks
+from csp import InputError, Release
+from tests.support.shared import examples
+
+
+def tables_of(rows, most):
+    """All tables of whole numbers that agree with a printed table of two dimensions, by listing.
+
+    Entries are numbers, pairs (least, largest), or None for 0 to `most`; the last row and column
+    are totals.
+    """
+    height, width = len(rows), len(rows[0])
+    ends = [[(e, e) if isinstance(e, int) else e or (0, 10**9) for e in row] for row in rows]
+    ranges = [range(a, min(b, most) + 1) for row in ends[:-1] for a, b in row[:-1]]
+    inner = np.array([*product(*ranges)], int).reshape(-1, height - 1, width - 1)
+    full = np.zeros((len(inner), height, width), int)
+    full[:, :-1, :-1] = inner
+    full[:, :-1, -1] = inner.sum(axis=2)
+    full[:, -1] = full[:, :-1].sum(axis=1)
+    low, high = np.array(ends).transpose(2, 0, 1)
+    return full[((low <= full) & (full <= high)).all(axis=(1, 2))]
+
+
+def printed(rows):
+    """The same as a cross table: ranges in words, [c] for nothing."""
+    height, width = len(rows), len(rows[0])
+    heads = ["", *(f"c{j}" for j in range(width - 1)), "Total"]
+    labels = [*(f"r{i}" for i in range(height - 1)), "Total"]
+    texts = [
+        [f"{entry[0]}-{entry[1]}" if isinstance(entry, tuple) else "[c]" if entry is None else entry
+         for entry in row]
+        for row in rows
+    ]  # fmt: skip
+    return [heads, *([label, *row] for label, row in zip(labels, texts, strict=True))]
+
+
+@st.composite
+def published(draw):
+    height, width = draw(st.sampled_from([(3, 3), (3, 2), (4, 2), (2, 4)]))
+    true = np.zeros((height, width), int)
+    for i, j in product(range(height - 1), range(width - 1)):
+        true[i, j] = draw(st.integers(0, 2))
+    true[:-1, -1] = true[:-1, :-1].sum(axis=1)
+    true[-1] = true[:-1].sum(axis=0)
+    rows = []
+    for i in range(height):
+        row = []
+        for j in range(width):
+            kind = draw(st.sampled_from(["value", "value", "withheld", "range"]))
+            value = int(true[i, j])
+            low = draw(st.integers(0, value))
+            row.append(
+                value if kind == "value" else None if kind == "withheld"
+                else (low, value + draw(st.integers(0, 2)))
+            )  # fmt: skip
+        rows.append(row)
+    return rows, int(true.max())
+
+
+@examples(120)
+@given(published())
+def test_what_is_disclosed_is_what_all_tables_share(drawn) -> None:
+    rows, most = drawn
+    if all(isinstance(entry, int) for row in rows for entry in row):
+        return
+    tables = tables_of(rows, 2 * most + 3)
+    release = Release.from_frame(printed(rows))
+    found = attacks.audit_published(release, mend=False)
+    assert not found.contradictions
+    known = set()
+    for place, (i, j) in enumerate(product(range(len(rows)), range(len(rows[0])))):
+        if rows[i][j] is None and tables[:, i, j].min() == tables[:, i, j].max():
+            known.add(place)
+    labels = {tuple(release.labels[c]) for c in found.disclosed}
+    codes = [*(f"r{i}" for i in range(len(rows) - 1)), "Total"]
+    heads = [*(f"c{j}" for j in range(len(rows[0]) - 1)), "Total"]
+    want = {(codes[p // len(rows[0])], heads[p % len(rows[0])]) for p in known}
+    assert labels == want
+    assert found.safe is not bool(want)
+
+
+@examples(60)
+@given(published(), st.data())
+def test_a_figure_changed_is_named_or_does_no_harm(drawn, data) -> None:
+    rows, most = drawn
+    places = [(i, j) for i, row in enumerate(rows) for j, e in enumerate(row) if isinstance(e, int)]
+    if not places or all(isinstance(entry, int) for row in rows for entry in row):
+        return
+    i, j = data.draw(st.sampled_from(places))
+    changed = [list(row) for row in rows]
+    changed[i][j] += data.draw(st.integers(1, 3))
+    fits = bool(len(tables_of(changed, 2 * most + 6)))
+    release = Release.from_frame(printed(changed))
+    found = attacks.contradictions(release)
+    # A table of fractions may be left where no whole one is; never in a network of two dimensions.
+    assert bool(found) is not fits
+    for one in found:
+        assert one.amount > 0
+        low = np.where(release.pattern, release.lower, release.published)
+        high = np.where(release.pattern, release.upper, release.published)
+        total: dict[int, int] = {}
+        for row, factor in zip(one.rows, one.multipliers, strict=True):
+            for c, a in enumerate(release.relations[[row]].toarray()[0].tolist()):
+                total[c] = total.get(c, 0) - factor * a
+        least = sum(w * int(low[c] if w > 0 else high[c]) for c, w in total.items() if w)
+        assert least > 0, "the combination is 0 in every table, and here it cannot be"
+
+
+def test_the_mend_is_least_and_mends() -> None:
+    """Each cell that was known gets a width of ten percent, and no fewer cells give that."""
+    rows = [[None, 45, 165], [12, 8, 20], [None, 53, 185]]
+    found = attacks.audit_published(Release.from_frame(printed(rows)))
+    assert found.mend_is_least
+    assert found.mend is not None
+    needed = {("r0", "c0"): 12, ("Total", "c0"): 14}
+    assert {tuple(found.release.labels[c]) for c in found.disclosed} == needed.keys()
+    places = [(i, j) for i, row in enumerate(rows) for j, e in enumerate(row) if e is not None]
+    for size in range(len(found.mend) + 1):
+        enough = []
+        for chosen in combinations(places, size):
+            left = [list(row) for row in rows]
+            for i, j in chosen:
+                left[i][j] = None
+            after = attacks.audit_published(Release.from_frame(printed(left)), mend=False)
+            wide = after.disclosure.upper - after.disclosure.lower
+            widths = {
+                tuple(after.release.labels[c]): width
+                for c, width in zip(after.disclosure.cells.tolist(), wide.tolist(), strict=True)
+            }
+            enough.append(all(widths[cell] >= width for cell, width in needed.items()))
+        assert any(enough) is (size == len(found.mend))
+
+
+def test_values_are_said_only_if_asked_for() -> None:
+    rows = [[None, 45, 98765], [12, 8, 20], [None, 53, 98785]]
+    found = attacks.audit_published(Release.from_frame(printed(rows)))
+    for text in (
+        str(found),
+        repr(found),
+        str(found.summary()),
+        found._repr_html_(),
+        str(found.columns()),
+    ):
+        assert "98720" not in text
+    assert "98720" in found.text(reveal=True)
+    assert "98720" in str(found.summary(reveal=True))
+
+
+def test_who_is_alone_in_a_cell_learns_another() -> None:
+    data = {
+        "region": ["N", "N", "N", "S", "S", "S", "Total", "Total", "Total"],
+        "sector": ["A", "B", "Total"] * 3,
+        "n": [None, None, 30, None, None, 40, 25, 45, 70],
+        "firms": [1, 5, 6, 4, 7, 11, 5, 12, 17],
+    }
+    release = Release.from_frame(data, ["region", "sector"], "n", count="firms")
+    found = attacks.audit_published(release)
+    assert found.disclosed == ()
+    (alone,) = found.insiders
+    assert release.labels[alone] == ("N", "A")
+    assert len(found.insiders[alone]) == 3
+
+
+def test_rounding_gives_slack_instead_of_contradictions() -> None:
+    rows = [["", "a", "b", "Total"], ["N", 5, 10, 10], ["S", "[c]", 5, 20], ["Total", 15, 10, 30]]
+    exact = Release.from_frame(rows)
+    assert attacks.contradictions(exact)
+    assert "contradiction" in str(attacks.audit_published(exact))
+    rounded = Release.from_frame(rows, rounded=5)
+    assert not attacks.contradictions(rounded)
+    found = attacks.audit_published(rounded)
+    at = found.disclosure.cells.tolist().index(release_place(rounded, ("S", "a")))
+    # b of N is at least 6 and b of both at most 14, so b of S is at most 8, and S at least 16; a of
+    # both is at most 19, and a of N at least 1.
+    assert (found.disclosure.whole_lower[at], found.disclosure.whole_upper[at]) == (8, 18)
+    healed = Release.from_frame(rows, tolerance="4")
+    assert not attacks.contradictions(healed)
+
+
+def release_place(release, label) -> int:
+    return [tuple(one) for one in release.labels].index(label)
+
+
+def test_percent_says_what_is_narrow() -> None:
+    rows = [[None, None, 1000], [None, None, 1000], [995, 1005, 2000]]
+    rows[0][0] = (480, 500)
+    found = attacks.audit_published(Release.from_frame(printed(rows)), percent=5)
+    assert not found.disclosed
+    low, high = found.disclosure.lower, found.disclosure.upper
+    want = [
+        bool(100 * (Fraction(float(b)) - Fraction(float(a))) <= 5 * Fraction(float(a)))
+        and not (found.release.ranged[c])
+        for c, a, b in zip(found.disclosure.cells.tolist(), low, high, strict=True)
+    ]
+    assert found.narrow.tolist() == want
+    assert sum(want) == 3
+
+
+def test_what_cannot_be_audited_is_named() -> None:
+    with pytest.raises(InputError, match="every value is published"):
+        attacks.audit_published(
+            Release.from_frame([["", "a", "Total"], ["N", 1, 1], ["Total", 1, 1]])
+        )
+    with pytest.raises(InputError, match="nothing adds up"):
+        attacks.audit_published(Release.from_frame([["", "a", "b"], ["N", 1, "[c]"], ["S", 2, 3]]))

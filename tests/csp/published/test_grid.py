@@ -1,0 +1,140 @@
+"""Cross tables as people print them."""
+
+from __future__ import annotations
+
+import pytest
+
+from csp import InputError, Release
+from csp.published.grid import is_list, read_grid
+
+
+def cells(rows) -> dict[tuple[str, ...], str]:
+    grid = read_grid(rows, "the grid")
+    return dict(zip(zip(*grid.columns.values(), strict=True), grid.entries, strict=True))
+
+
+PLAIN = [
+    ["Region", "Farms", "Total"],
+    ["North", "1", "3"],
+    ["South", "x", "4"],
+    ["Total", "5", "7"],
+]
+
+
+def test_a_plain_table() -> None:
+    found = cells(PLAIN)
+    assert found["South", "Farms"] == "x"
+    assert found["Total", "Total"] == "7"
+    assert len(found) == 6
+    assert read_grid(PLAIN, "").names == ("Region", "columns")
+
+
+def test_titles_and_footnotes_are_left_out_and_said() -> None:
+    rows = [
+        ["Table 4: Farms"],
+        [],
+        ["in 1 000 EUR"],
+        *PLAIN,
+        [],
+        ["x = secret"],
+        ["Source: office"],
+    ]
+    assert cells(rows) == cells(PLAIN)
+    told = read_grid(rows, "").told
+    assert "rows 5 to 7, below 1 header row" in told[0]
+    assert any("left out as footnotes" in text for text in told)
+
+
+def test_two_header_rows_that_cross() -> None:
+    rows = [
+        ["Region", "2022", "", "2023", ""],
+        ["", "Men", "Women", "Men", "Women"],
+        ["North", "1", "2", "3", "4"],
+        ["Total", "1", "2", "3", "4"],
+    ]
+    found = cells(rows)
+    assert found["North", "2023", "Men"] == "3"
+    assert len(found) == 8
+
+
+def test_two_header_rows_that_are_nested_are_one_dimension() -> None:
+    rows = [
+        ["Region", "Farms", "Trade", "", "", "Total"],
+        ["", "", "all", "retail", "wholesale", ""],
+        ["North", "1", "5", "2", "3", "6"],
+        ["Total", "1", "5", "2", "3", "6"],
+    ]
+    found = cells(rows)
+    assert found["North", "retail"] == "2"
+    assert found["North", "Trade"] == "5"
+    release = Release.from_frame([*rows, ["Rest", "0", "0", "0", "0", "0"]])
+    # North = Farms + Trade, Trade = retail + wholesale, and Total over the rows.
+    assert release.relations.shape[0] == 3 * 2 + 5
+
+
+def test_nested_row_labels() -> None:
+    rows = [
+        ["State", "County", "n"],
+        ["A", "", "3"], ["", "a1", "1"], ["", "a2", "2"],
+        ["B", "", "9"], ["", "b1", "4"], ["", "b2", "5"],
+        ["Total", "", "12"],
+    ]  # fmt: skip
+    found = cells(rows)
+    assert found["a2", "n"] == "2"
+    assert found["B", "n"] == "9"
+
+
+def test_sections_tell_equal_labels_apart() -> None:
+    rows = [
+        ["", "n", "m"],
+        ["Men"], ["North", "1", "2"], ["South", "3", "4"],
+        ["Women"], ["North", "5", "6"], ["South", "7", "8"],
+    ]  # fmt: skip
+    assert cells(rows)["Women", "South", "m"] == "8"
+
+
+def test_years_as_a_header() -> None:
+    found = cells([["Region", "2021", "2022"], ["North", "1", "2"], ["Total", "1", "2"]])
+    assert found["North", "2022"] == "2"
+
+
+def test_indents_are_a_hierarchy() -> None:
+    rows = [["", "n"], ["Total", "6"], ["North", "4"], ["  N1", "1"], ["  N2", "x"], ["South", "x"]]
+    release = Release.from_frame(rows, marks="statcan")
+    assert release.relations.shape[0] == 2
+    assert int(release.pattern.sum()) == 2
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([["a text"], ["and", "more"]], "holds no table: looked for rows of numbers"),
+        (
+            [["", "a", "a"], ["N", "1", "2"], ["S", "1", "2"]],
+            "columns 2 and 3 both have the header",
+        ),
+        (
+            [["", "a", "b"], ["N", "1", "2"], ["N", "1", "2"]],
+            "rows 2 and 3 both have the label 'N'",
+        ),
+        ([["", "a", ""], ["N", "1", "2"], ["S", "1", "2"]], "both have the header 'a'"),
+        ([["N", "1", "2"], ["S", "1", "2"]], "numbers without a header"),
+    ],
+)
+def test_what_cannot_be_read_is_named(rows, said) -> None:
+    with pytest.raises(InputError, match=said):
+        read_grid(rows, "the grid")
+
+
+@pytest.mark.parametrize(
+    ("rows", "wanted"),
+    [
+        ([["region", "sector", "n"], ["N", "A", "1"], ["N", "B", "x"]], True),
+        ([["region", "value"], ["N", "1"], ["S", "2"]], True),
+        (PLAIN, False),
+        ([["Title"], ["region", "n"], ["N", "1"]], False),
+        ([["geo", "sex", "OBS_VALUE", "OBS_STATUS"], ["N", "M", "1", ""]], True),
+    ],
+)
+def test_lists_and_cross_tables_are_told_apart(rows, wanted) -> None:
+    assert is_list(rows) is wanted

@@ -1,0 +1,89 @@
+"""Signs of offices: what is known, what is guessed and said, and what is asked for."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from csp import InputError
+from csp.published.marks import OFFICES, marks_of
+
+
+@pytest.mark.parametrize(
+    ("office", "withheld", "other"),
+    [
+        ("destatis", ".", ("x", "empty")),
+        ("statcan", "x", (".", "unknown")),
+        ("uk", "[c]", ("[x]", "unknown")),
+        ("census", "D", ("S", "unknown")),
+        ("eurostat", "c", (":", "unknown")),
+        ("ksh", "\u2026", ("x", "empty")),
+        ("destatis", "\u00b7", ("-", "zero")),
+    ],
+)
+def test_the_same_sign_means_different_things(office, withheld, other) -> None:
+    assert OFFICES[office].meaning(withheld) == "withheld"
+    assert OFFICES[office].meaning(other[0]) == other[1]
+
+
+def test_every_office_has_a_source_and_each_sign_one_meaning() -> None:
+    for marks in OFFICES.values():
+        assert marks.source
+        kinds = [
+            marks.withheld,
+            marks.unknown,
+            marks.empty,
+            marks.zero,
+            marks.beside,
+            {*marks.ranges},
+        ]
+        assert sum(map(len, kinds)) == len({s for kind in kinds for s in kind}), marks.name
+
+
+def test_employment_flags_of_county_business_patterns() -> None:
+    """A to M with their classes; Census Bureau, County Business Patterns record layout."""
+    ranges = OFFICES["census"].ranges
+    assert ranges["A"] == (0, 19)
+    assert ranges["M"] == (100_000, None)
+    ends = [ranges[letter] for letter in "ABCEFGHIJKLM"]
+    assert all(a[1] + 1 == b[0] for a, b in pairwise(ends))
+
+
+def test_a_sign_with_one_meaning_is_not_asked_for() -> None:
+    marks, said = marks_of(None, {"[c]": 3})
+    assert marks.meaning("[c]") == "withheld"
+    assert said == ""
+
+
+def test_a_guess_is_said() -> None:
+    marks, said = marks_of(None, {"x": 2})
+    assert marks.meaning("x") == "withheld"
+    assert "taken for withheld" in said
+    marks, said = marks_of(None, {".": 2, "-": 1, "/": 1})
+    assert marks.name == "destatis"
+    assert "destatis" in said
+
+
+def test_ambiguous_signs_are_asked_for() -> None:
+    with pytest.raises(InputError, match=r"offices differ .*destatis: 'x' empty, '\.' withheld"):
+        marks_of(None, {"x": 2, ".": 3})
+    marks, _ = marks_of("statcan", {"x": 2, ".": 3})
+    assert (marks.meaning("x"), marks.meaning(".")) == ("withheld", "unknown")
+
+
+def test_unknown_signs_and_offices_are_named() -> None:
+    with pytest.raises(InputError, match=r"'q\?' \(1 cell\) is not a number"):
+        marks_of(None, {"q?": 1})
+    with pytest.raises(InputError, match="did you mean 'statcan'"):
+        marks_of("statscan", {})
+    with pytest.raises(InputError, match="nor a sign of uk"):
+        marks_of("uk", {"q?": 1})
+    marks, _ = marks_of("uk", {"q?": 1}, withheld=["q?"])
+    assert marks.meaning("q?") == "withheld"
+
+
+def test_what_the_caller_names_counts_first() -> None:
+    marks, _ = marks_of("destatis", {"x": 1, "b": 1}, withheld=["x"], ranges={"b": (20, 99)})
+    assert marks.meaning("x") == "withheld"
+    assert marks.ranges["b"] == (20, 99)
