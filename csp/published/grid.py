@@ -70,10 +70,8 @@ class _Shape:
 def is_list(rows: Sequence[Sequence[Any]]) -> bool:
     """Whether a grid is a list with names of columns in row 1, and not a cross table.
 
-    In a list each column but those of codes holds numbers, or each is named by a text that is
-    nowhere among the entries of another; in a cross table the header holds codes of one dimension,
-    so that all columns behind the labels are alike. A list has one column of numbers, or a column
-    whose name says that it holds values or flags.
+    A list has at most one column of numbers, or a column whose name says that it holds values or
+    flags; a cross table of more than two columns has several.
     """
     if len(rows) < 2:
         return False
@@ -85,15 +83,12 @@ def is_list(rows: Sequence[Sequence[Any]]) -> bool:
     known = {"value", "values", "obs_value", "status", "flag", "flags", "obs_status", "conf_status"}
     if known & {name.casefold() for name in head}:
         return True
+    if len(head) == 2:  # either way it is one column of cells
+        return not any(map(_is_number, head))
     body = rows[1 : 1 + 1000]
     columns = [[sign_of(row[j]) if j < len(row) else "" for row in body] for j in range(len(head))]
     numeric = [j for j, column in enumerate(columns) if _is_numeric(column)]
-    if len(numeric) == 1 and len(head) > 2:
-        return True
-    texts = [j for j in range(len(head)) if j not in numeric]
-    # Row labels of a cross table do not come back; codes of a list do.
-    repeats = any(len(set(columns[j])) < len(columns[j]) for j in texts if any(columns[j]))
-    return len(numeric) <= 1 if len(head) > 2 else repeats or bool(numeric)
+    return len(numeric) <= 1
 
 
 def _is_numeric(column: Sequence[str]) -> bool:

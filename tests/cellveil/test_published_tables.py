@@ -1,0 +1,329 @@
+"""Tables as offices publish them, one command each; and what this program writes comes back in."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from cellveil.cli.app import app
+from cellveil.io.published import read_public
+from csp import Mechanism, PPercent, Table, protect
+from csp.release_file import read_release
+from tests.support.oracles import null_space
+
+openpyxl = pytest.importorskip("openpyxl")
+
+# Turnover of 3 x 4 cells with totals; what is withheld of it. North-Farms and South-Mining follow
+# from their rows, nothing else does.
+REGIONS, SECTORS = ["North", "South", "West"], ["Farms", "Mining", "Trade", "Hotels"]
+VALUES = np.array([[120, 45, 310, 75], [60, 20, 480, 90], [35, 80, 260, 15]])
+FULL = np.pad(VALUES, ((0, 1), (0, 1)))
+FULL[:-1, -1] = VALUES.sum(axis=1)
+FULL[-1] = FULL[:-1].sum(axis=0)
+HIDDEN = np.zeros(FULL.shape, bool)
+HIDDEN[[0, 3, 2, 2, 1], [0, 0, 1, 2, 1]] = True
+HIDDEN[3, [1, 2]] = True
+
+
+def run(*words, code=0):
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    assert result.exit_code == code, result.output
+    assert "Traceback" not in result.output
+    return result
+
+
+def audit(*words, code=1):
+    """Facts of an audit."""
+    run("audit", *words, "--summary", "facts.json", code=code)
+    return json.loads(Path("facts.json").read_text(encoding="utf-8"))
+
+
+def determined(total_row="Total", total_column="Total"):
+    """Withheld cells that the equations determine, by elimination in fractions."""
+    place = {cell: k for k, cell in enumerate(np.ndindex(*FULL.shape))}
+    system = []
+    for i in range(4):
+        line = {place[i, j]: 1 for j in range(4)} | {place[i, 4]: -1}
+        system.append(line)
+    for j in range(5):
+        line = {place[i, j]: 1 for i in range(3)} | {place[3, j]: -1}
+        system.append(line)
+    flat, hidden = FULL.ravel(), HIDDEN.ravel()
+    rows = [
+        ({k: a for k, a in line.items() if hidden[k]},
+         -sum(a * int(flat[k]) for k, a in line.items() if not hidden[k]))
+        for line in system
+    ]  # fmt: skip
+    unknown = np.flatnonzero(hidden).tolist()
+    moving = {k for k, row in zip(unknown, null_space(rows, unknown), strict=True) if any(row)}
+    names = [*REGIONS, total_row], [*SECTORS, total_column]
+    return {
+        (names[0][k // 5], names[1][k % 5]) for k in unknown if k not in moving
+    }  # fmt: skip
+
+
+def grid(mark, total=("Total", "Total"), group=""):
+    def text(i, j):
+        return mark if HIDDEN[i, j] else f"{FULL[i, j]:,}".replace(",", group)
+
+    rows = [[name, *(text(i, j) for j in range(5))] for i, name in enumerate([*REGIONS, total[0]])]
+    return ["", *SECTORS, total[1]], rows
+
+
+def write(path, rows, separator=","):
+    with Path(path).open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, delimiter=separator).writerows(rows)
+
+
+def workbook(path, rows, indents=()):
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    for cell, depth in indents:
+        book.active[cell].alignment = openpyxl.styles.Alignment(indent=depth)
+    book.save(path)
+
+
+def numbers(rows):
+    return [[int(x) if x.isdigit() else x for x in row] for row in rows]
+
+
+def german():
+    head, rows = grid(".", ("Insgesamt", "Insgesamt"), ".")
+    title = [["Umsatz nach Regionen, 2023"], ["in 1 000 EUR"], []]
+    notes = [[], [". = Zahlenwert unbekannt oder geheim zu halten"], ["Quelle: Amt"]]
+    write("t.csv", [*title, head, *rows, *notes], ";")
+    return ["t.csv", "--marks", "destatis"]
+
+
+def british():
+    head, rows = grid("[c]")
+    rows = numbers([[name, *entries] for name, *entries in rows])
+    workbook("t.xlsx", [["Table 1: Turnover"], ["Some shorthand is used: [c]"], head, *rows])
+    return ["t.xlsx"]
+
+
+def canadian():
+    head, rows = grid("x")
+    workbook("t.xlsx", [["Turnover by region"], head, *numbers(rows), ["x suppressed"]])
+    return ["t.xlsx", "--marks", "statcan"]
+
+
+def american():
+    """D in a column of flags and 0 in the value, as County Business Patterns had it."""
+    rows = [["region", "sector", "payroll", "flag"]]
+    for i, region in enumerate([*REGIONS, "Total"]):
+        for j, sector in enumerate([*SECTORS, "Total"]):
+            hidden = HIDDEN[i, j]
+            rows.append([region, sector, 0 if hidden else FULL[i, j], "D" if hidden else ""])
+    write("t.csv", rows)
+    return ["t.csv", "--by", "region,sector", "--value", "payroll", "--marks", "census"]
+
+
+def long_rows(mark=""):
+    for i, region in enumerate([*REGIONS, "Total"]):
+        for j, sector in enumerate([*SECTORS, "Total"]):
+            yield region, sector, (mark if HIDDEN[i, j] else int(FULL[i, j])), bool(HIDDEN[i, j])
+
+
+def sdmx():
+    rows = [
+        [
+            "STRUCTURE",
+            "STRUCTURE_ID",
+            "freq",
+            "region",
+            "sector",
+            "OBS_VALUE",
+            "OBS_STATUS",
+            "CONF_STATUS",
+        ]
+    ]
+    rows += [
+        ["dataflow", "X:Y(1.0)", "A", r, s, v, "Q" if h else "A", "C" if h else "F"]
+        for r, s, v, h in long_rows()
+    ]  # fmt: skip
+    write("t.csv", rows)
+    return ["t.csv"]
+
+
+def eurostat():
+    rows = [["freq", "region", "sector", "OBS_VALUE", "OBS_FLAG"]]
+    rows += [["A", r, s, v, "c" if h else ""] for r, s, v, h in long_rows()]
+    write("t.csv", rows)
+    return ["t.csv"]
+
+
+def health():
+    head, rows = grid("*")
+    write("t.csv", [["Cases"], head, *rows])
+    return ["t.csv", "--marks", "health"]
+
+
+def missing_rows():
+    rows = [["region", "sector", "value"], *([r, s, v] for r, s, v, h in long_rows() if not h)]
+    write("t.csv", rows)
+    return ["t.csv"]
+
+
+def indented():
+    """A total first, regions below it, each with an indent of its own."""
+    head, rows = grid("[c]")
+    rows = numbers([rows[-1], *rows[:-1]])
+    workbook("t.xlsx", [head, *rows], [("A3", 1), ("A4", 1), ("A5", 1)])
+    return ["t.xlsx"]
+
+
+def hungarian():
+    head, rows = grid("\u2026", ("Összesen", "Összesen"), "\u00a0")
+    write("t.csv", [head, *rows], "\t")
+    return ["t.csv", "--marks", "ksh"]
+
+
+SHAPES = [
+    german, british, canadian, american, sdmx, eurostat, health, missing_rows, indented, hungarian,
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _in_folder(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_one_command_finds_every_determined_cell_and_no_other(shape) -> None:
+    facts = audit(*shape())
+    total = {"german": "Insgesamt", "hungarian": "Összesen"}.get(shape.__name__, "Total")
+    found = {tuple(one["cell"].values()) for one in facts["disclosed_cells"]}
+    assert found == determined(total, total)
+    assert len(found) == 3
+    assert facts["cells"] == 20
+    assert facts["suppressed"] == int(HIDDEN.sum())
+    assert facts["contradictions"] == []
+    shown = json.dumps(facts)
+    for i, j in zip(*np.nonzero(HIDDEN), strict=True):
+        if (FULL[i, j] == FULL).sum() == 1 and FULL[i, j] > 20:
+            assert f'"{FULL[i, j]}"' not in shown
+
+
+def test_values_only_with_reveal() -> None:
+    words = sdmx()
+    assert " = 120" not in run("audit", *words, code=1).output
+    assert " = 120" in run("audit", *words, "--reveal", code=1).output
+
+
+def test_size_classes_beside_the_flags() -> None:
+    """Employment is withheld with a flag that is a size class."""
+    classes = {
+        (0, 0): "C",
+        (3, 0): "C",
+        (1, 1): "B",
+        (2, 1): "B",
+        (3, 1): "C",
+        (2, 2): "E",
+        (3, 2): "G",
+    }
+    rows = [["region", "sector", "emp", "empflag"]]
+    for i, region in enumerate([*REGIONS, "Total"]):
+        for j, sector in enumerate([*SECTORS, "Total"]):
+            flag = classes.get((i, j), "")
+            rows.append([region, sector, 0 if flag else FULL[i, j], flag])
+    write("t.csv", rows)
+    facts = audit("t.csv", "--by", "region,sector", "--value", "emp", "--status", "empflag",
+                  "--marks", "census", code=0)  # fmt: skip
+    assert facts["ranged"] == 7
+    assert facts["suppressed"] == 0
+    assert facts["disclosed"] == 0
+
+
+@pytest.fixture(scope="module")
+def protected():
+    columns = {"region": [], "sector": [], "n": []}
+    for i, region in enumerate(REGIONS):
+        for j, sector in enumerate(SECTORS):
+            columns["region"] += [region] * 4
+            columns["sector"] += [sector] * 4
+            columns["n"] += [VALUES[i, j], 1, 2, 3]
+    return columns
+
+
+@pytest.mark.parametrize(
+    "name", ["t.csv", "t.csv.gz", "t.xlsx", "t.sdmx.csv", "t.parquet", "t.sbs", "t.sdctable.csv"]
+)
+def test_what_is_written_for_publication_comes_back(protected, name) -> None:
+    rows = zip(*protected.values(), strict=True)
+    write("survey.csv", [["region", "sector", "n"], *rows])
+    run("protect", "survey.csv", "--by", "region,sector", "--value", "n", "--rules", "P(10)",
+        "-o", name, "--release", "r.json")  # fmt: skip
+    wanted, _ = read_release("r.json")
+    found, _ = read_public(Path(name), quiet=True)
+    assert int(wanted.pattern.sum()) > 1
+    places = {tuple(label): i for i, label in enumerate(found.labels)}
+    assert len(places) == len(wanted.labels)
+    for i, label in enumerate(wanted.labels):
+        k = places[tuple(label)]
+        assert found.pattern[k] == wanted.pattern[i]
+        assert found.published[k] == wanted.published[i]
+    assert found.relations.shape[0] == wanted.relations.shape[0]
+    run("audit", name)
+    run("attack", "report", name)
+    run("report", name, "-o", "page.html")
+    run("diff", name, "r.json") if found.names == wanted.names else None
+    if found.names == wanted.names:
+        again = run("protect", "survey.csv", "--by", "region,sector", "--value", "n", "--rules",
+                    "P(10)", "--keep", name, "--release", "again.json")  # fmt: skip
+        assert "Traceback" not in again.output
+        later, _ = read_release("again.json")
+        assert (later.pattern >= wanted.pattern).all()
+
+
+def test_a_release_states_how_it_is_read(protected) -> None:
+    table = Table.from_microdata(protected, ["region", "sector"], "n")
+    from csp.release_file import write_release
+
+    write_release(protect(table, "P(10)").release, "r.json")
+    assert (
+        "--marks: said of a published table"
+        in run("audit", "r.json", "--marks", "statcan", code=2).output
+    )
+    assert Mechanism(PPercent(10)).protect(table).audit.safe
+    run("audit", "r.json")
+
+
+@pytest.mark.parametrize(
+    ("rows", "words", "said"),
+    [
+        ([["region", "n"], ["a", "1"], ["Total", "3"], ["Total", "4"]], ["--by", "region"],
+         "rows 2 and 3 are both cell (region=Total)"),
+        ([["region", "n"], ["a", "q?"], ["Total", "3"]], [], "'q?' (1 cell) is not a number"),
+        ([["", "a", "a"], ["x", "1", "2"]], [], "both have the header 'a'"),
+        ([["region", "n", "lo", "hi"], ["a", "", "9", "5"], ["Total", "3", "", ""]],
+         ["--by", "region", "--value", "n", "--lower", "lo", "--upper", "hi"],
+         "the range is empty"),
+        ([["some", "words"], ["and", "more"]], [],
+         "which column holds the cells: none holds numbers; name it with --value"),
+        ([["a text without a table"]], [], "holds no table: looked for"),
+        ([["region", "n"], ["", "1"], ["Total", "3"]], ["--by", "region", "--value", "n"],
+         "the code in column 'region' is missing"),
+        ([["region", "n"], ["a", "1"], ["Total", "3"]], ["--by", "region", "--total", "region=All"],
+         "the total 'All' of column 'region' does not occur"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_named(rows, words, said) -> None:
+    write("t.csv", rows)
+    output = " ".join(run("audit", "t.csv", *words, code=2).output.split())
+    assert said in output, output
+
+
+def test_contradictions_are_named_and_healed() -> None:
+    rows = [["", "a", "b", "Total"], ["N", 10, 20, 31], ["S", "[c]", 5, 20], ["Total", 25, 25, 51]]
+    write("t.csv", rows)
+    output = run("audit", "t.csv", code=1).output
+    assert "off by 1" in output
+    healed = audit("t.csv", "--tolerance", "1", code=0)
+    assert healed["contradictions"] == []
