@@ -60,7 +60,7 @@ def read_public(
     except InputError as error:
         if str(path) in str(error):
             raise
-        msg = f"{str(path)!r}: {error.args[0]}"
+        msg = f"{str(path)!r}: {error.template}"
         raise InputError(msg) from error
     if not quiet:
         for note in found.notes:

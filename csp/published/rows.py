@@ -44,7 +44,7 @@ class Rows:
             convention = convention_of([*distinct], told.decimal)
         except InputError as error:
             first = next(t for t in distinct if t and repr(t) in str(error))
-            msg = f"row {texts.index(first) + 1}: {error}"
+            msg = f"row {texts.index(first) + 1}: {error.template}"
             raise InputError(msg) from error
         if convention.note:
             notes.append(convention.note)
