@@ -5,7 +5,7 @@ Of what makes them it shares the reading of records and of aggregates, and no mo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
@@ -29,10 +29,10 @@ from microagg.aggregates.functions import (
 )
 from microagg.aggregates.generalised import Generalised
 from microagg.aggregates.spreads import check_corners
-from microagg.records import Ints, check_k, read_records
-from microagg.variety import Variety, other_attributes, read_varieties, with_contributors
+from microagg.records import Ints, Records, check_k, read_records
+from microagg.variety import Variety, varieties_of, with_contributors
 
-__all__ = ["Case", "candidate_counts", "is_aggregate_anonymous"]
+__all__ = ["Case", "candidate_counts", "is_aggregate_anonymous", "records_behind"]
 
 
 _Known = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
@@ -86,12 +86,11 @@ def is_aggregate_anonymous(
     True
     """
     diverse = with_contributors(diverse, contributor, k, attributes)
-    if diverse and attributes is None and not isinstance(published, Generalised):
-        attributes = other_attributes(X, diverse)
-    case = _read(X, published, f, d, attributes, decimals, diverse)
-    if case.candidates(check_k(k, len(case.units))).min() < k:
+    records = records_behind(X, published, attributes, decimals, diverse or {})
+    case = Case.of(records, published, f, d, diverse)
+    if case.candidates(check_k(k, records.n)).min() < k:
         return False
-    varieties = read_varieties(X, diverse or {}, len(case.units), None)
+    varieties = varieties_of(records, diverse or {})
     return all(bool(case.values(variety).min() >= variety.least) for variety in varieties)
 
 
@@ -134,40 +133,23 @@ def candidate_counts(
     >>> microagg.aggregates.candidate_counts(data, published, "sum").tolist()
     [6, 6, 6, 6, 6, 6]
     """
-    case = _read(X, published, f, d, attributes, decimals)
-    n = len(case.units)
-    return case.candidates(n if k is None else check_k(k, n))
+    records = records_behind(X, published, attributes, decimals)
+    case = Case.of(records, published, f, d)
+    return case.candidates(records.n if k is None else check_k(k, records.n))
 
 
-def _read(
+def records_behind(
     X: Any,
     published: Generalised | tuple[Ints, Ints],
-    f: Any,
-    d: Any,
     attributes: Sequence[str] | None,
     decimals: int | None,
-    diverse: Mapping[str, int] | None = None,
-) -> Case:
-    """Read the two files, and what the attacker knows."""
+    diverse: Collection[str] = (),
+) -> Records:
+    """Read the records that published ranges are of, in their units."""
     if isinstance(published, Generalised):
         attributes = published.names if attributes is None else attributes
         decimals = published.scale if decimals is None else decimals
-        published = published.lower, published.upper
-    lower, upper = map(np.asarray, published)
-    records = read_records(X, attributes, decimals=decimals)
-    if lower.shape != records.units.shape or upper.shape != records.units.shape:
-        msg = f"the ranges have shape {lower.shape}, the records {records.units.shape}"
-        raise InputError(msg)
-    if lower.dtype.kind not in "iu" or upper.dtype.kind not in "iu":
-        msg = "ends of ranges must be whole units; multiply them by 10**scale"
-        raise InputError(msg)
-    outside = (records.units < lower) | (records.units > upper)
-    if outside.any():
-        row, j = (int(x[0]) for x in np.nonzero(outside))
-        msg = f"row {row + 1}, attribute {records.names[j]!r}: the value is outside its range"
-        raise InputError(msg)
-    aggregates = read_aggregates(f, records.names, diverse)
-    return Case(records.units, lower, upper, aggregates, read_tolerance(d))
+    return read_records(X, attributes, diverse=diverse, decimals=decimals)
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,6 +161,33 @@ class Case:
     upper: Ints
     aggregates: tuple[Aggregate, ...]
     d: Fraction
+
+    @classmethod
+    def of(
+        cls,
+        records: Records,
+        published: Generalised | tuple[Ints, Ints],
+        f: Any,
+        d: Any,
+        diverse: Mapping[str, int] | None = None,
+    ) -> Case:
+        """Take records, the ranges published of them, and what the attacker knows."""
+        if isinstance(published, Generalised):
+            published = published.lower, published.upper
+        lower, upper = map(np.asarray, published)
+        if lower.shape != records.units.shape or upper.shape != records.units.shape:
+            msg = f"the ranges have shape {lower.shape}, the records {records.units.shape}"
+            raise InputError(msg)
+        if lower.dtype.kind not in "iu" or upper.dtype.kind not in "iu":
+            msg = "ends of ranges must be whole units; multiply them by 10**scale"
+            raise InputError(msg)
+        outside = (records.units < lower) | (records.units > upper)
+        if outside.any():
+            row, j = (int(x[0]) for x in np.nonzero(outside))
+            msg = f"row {row + 1}, attribute {records.names[j]!r}: the value is outside its range"
+            raise InputError(msg)
+        aggregates = read_aggregates(f, records.names, diverse)
+        return cls(records.units, lower, upper, aggregates, read_tolerance(d))
 
     @cached_property
     def known(self) -> list[_Known]:

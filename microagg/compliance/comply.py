@@ -28,14 +28,14 @@ from microagg.compliance.search import (
 )
 from microagg.partitions.mdav import mdav_labels
 from microagg.partitions.partition import Partition
-from microagg.records import Ints, Records, check_k, count_different, notes_on, read_records
+from microagg.records import Ints, Records, check_k, count_different, records_to_mask
 from microagg.scaling import scaled
 from microagg.tables.clusters import cluster_table
 from microagg.tables.contributions import sides_of_units
 from microagg.tables.forms import Forms, forms_of, largest_read, strictest
 from microagg.tables.identities import Identity
-from microagg.tables.risk import disclosure
-from microagg.variety import Variety, fewest_values, other_attributes, read_varieties
+from microagg.tables.risk import judged
+from microagg.variety import Variety, fewest_values, varieties_of
 
 __all__ = ["METHODS", "comply"]
 
@@ -150,24 +150,21 @@ def comply(
     """
     check_choice("method", method, METHODS)
     clock = Clock.of(time_limit)
-    if diverse and attributes is None:
-        own = [contributor] if isinstance(contributor, str) else []
-        attributes = other_attributes(X, {*diverse, *own})
-    records = read_records(X, attributes, decimals=decimals, contributor=contributor)
+    records = records_to_mask(
+        X, attributes, diverse=diverse or (), decimals=decimals, contributor=contributor
+    )
     records, partition = _same_contributors(records, partition)
     k = check_k(k, records.n, 2, records.contributors)
     _check_contributor(records, method, negative)
     _check_most(most, k, records.n)
-    varieties = read_varieties(X, diverse or {}, records.n, most)
+    varieties = varieties_of(records, diverse or {}, most)
     whole = as_rule(rule)
     if partition is not None:
         _check_start(partition, records, k, method, most)
     _check_method(method, scale, negative, identities, share)
     points = scaled(records, scale, constant=constant)
     _check_passable(whole, k, "records" if records.contributor is None else "contributors")
-    apart = {*records.names, *(diverse or {})}
-    notes = notes_on(X, apart, records.n, records.contributor)
-    asked = Asked(method, whole, negative, varieties, most, notes)
+    asked = Asked(method, whole, negative, varieties, most, records.notes)
     several = (*varieties, *_contributors(records, k))
     codes = [variety.codes[:, None] for variety in several]
     # What clusters must have whatever the rule: a size, and different values.
@@ -192,7 +189,7 @@ def comply(
     if records.contributor is not None:
         sized = bare  # a partition has k contributors in every cluster
     start = partition or _mdav(records, bare if method == "drop" else sized)
-    unsafe = disclosure(records, start, whole, negative=negative).count
+    unsafe = judged(records, start, [whole], negative=negative)[0].count
     facts = start.information_loss, unsafe
     if method == "drop":
         return _drop(asked, task, records, start, facts)

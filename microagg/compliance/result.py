@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from csp.errors import CertificateError
 from csp.tables.cross.html import notebook_list
-from microagg.partitions.partition import MaskedFile, Partition, information_loss
+from microagg.partitions.partition import MaskedFile, Partition, loss_of
 from microagg.records import Bools, Records
-from microagg.tables.risk import disclosure
+from microagg.tables.risk import judged
 from microagg.variety import Variety, fewest_values
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Compliant(MaskedFile):
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        hidden = int(self.hidden.sum())
+        hidden = self.suppressed_cells
         extra = f", {hidden} cells suppressed" if hidden else ""
         extra += f", {len(self.dropped)} records dropped" if self.dropped else ""
         return (
@@ -124,6 +124,11 @@ class Compliant(MaskedFile):
     def information_loss(self) -> float:
         """Of the partition, in percent: as if no mean were suppressed, and no record dropped."""
         return self.partition.information_loss
+
+    @property
+    def suppressed_cells(self) -> int:
+        """Number of means that are not published."""
+        return int(self.hidden.sum())
 
     @property
     def masked(self) -> NDArray[np.float64]:
@@ -225,7 +230,7 @@ def certified(
     CertificateError
         If a published cell is sensitive after all, or a cluster is too large or not diverse.
     """
-    found = disclosure(records, partition, asked.rule, negative=asked.negative)
+    found = judged(records, partition, [asked.rule], negative=asked.negative)[0]
     gone = np.zeros(found.sensitive.shape, dtype=bool) if hidden is None else hidden
     unsafe = int((found.sensitive & ~gone).sum())
     values = tuple((v.name, v.least, fewest_values(v, partition.labels)) for v in asked.varieties)
@@ -247,6 +252,6 @@ def certified(
     return Compliant(
         method=asked.method, rule=str(asked.rule), partition=partition, hidden=gone,
         start_loss=start[0], start_unsafe=start[1], unsafe=unsafe, most=asked.most, diverse=values,
-        published_loss=information_loss(records, partition.labels, gone),
+        published_loss=loss_of(records, partition.labels, gone),
         library=records.library, index=partition.index, notes=asked.notes, **options,
     )  # fmt: skip

@@ -25,7 +25,7 @@ from microagg.records import Frozen, Ints, Records
 from microagg.tables.contributions import NEGATIVE, contributions
 from microagg.tables.identities import Identity, as_identities
 
-__all__ = ["ClusterTable", "cells", "cluster_table"]
+__all__ = ["ClusterTable", "Known", "cells", "cluster_table", "table_of"]
 
 TOTAL = "Total"
 RECORDS = "(records)"
@@ -146,27 +146,45 @@ def cluster_table(
     contributor: str | Sequence[Any] | None = None,
 ) -> ClusterTable:
     """Table of clusters by attributes, with what is special about its cells; see `cells`."""
+    records = records_of(X, partition, decimals, contributor)
+    found = as_identities(identities, records, share)
+    known = Known(totals=totals, groups=groups, identities=found, bounds=bounds or {})
+    return table_of(records, partition, known, negative=negative, top=top)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """What the public knows of clusters beside the cells that are published; see `cells`."""
+
+    totals: bool = True
+    groups: ArrayLike | None = None
+    identities: tuple[Identity, ...] = ()
+    bounds: Mapping[str, tuple[Number | None, Number | None]] = field(default_factory=dict)
+
+
+def table_of(
+    records: Records, partition: Partition, known: Known, *, negative: str = "error", top: int = 5
+) -> ClusterTable:
+    """Make a table of the records of a partition."""
     from scipy.sparse import coo_array, csr_array
 
-    records = records_of(X, partition, decimals, contributor)
     check_choice("negative", negative, NEGATIVE)
-    found = as_identities(identities, records, share)
     labels, sizes, d = partition.labels, partition.sizes, len(records.names)
     people = contributions(
         records.units, labels, records.names, negative=negative, top=top,
         contributor=records.contributor,
     )  # fmt: skip
     draft = _Draft(
-        records, sizes, cluster_sums(records.units, labels), *records.bounds(bounds or {})
+        records, sizes, cluster_sums(records.units, labels), *records.bounds(known.bounds)
     )
     draft.add_cells(list(map(str, range(len(sizes)))), draft.sums, sizes)
-    if totals:
+    if known.totals:
         draft.add_sums(TOTAL, np.arange(len(sizes)))
-    for level, codes in _levels(groups, len(sizes)):
+    for level, codes in _levels(known.groups, len(sizes)):
         for code in np.unique(codes).tolist():
             name = f"group {code}" if level is None else f"group {level}.{code}"
             draft.add_sums(name, np.flatnonzero(codes == code))
-    kept = tuple(identity for identity in found if draft.add_identity(identity))
+    kept = tuple(identity for identity in known.identities if draft.add_identity(identity))
     n = len(draft.labels)
     entries = np.array(draft.entries, dtype=np.int64).reshape(-1, 3)
     shape = (draft.relations, n)
@@ -181,7 +199,7 @@ def cluster_table(
         scale=records.scale,
         contributors=_padded(people, n),
         names=("cluster", "attribute"),
-        roots=(TOTAL, "") if totals else ("", ""),
+        roots=(TOTAL, "") if known.totals else ("", ""),
         frame=records.library,
     )
     flags = []

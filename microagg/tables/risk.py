@@ -17,12 +17,12 @@ from csp.rules import Dominance, Rule
 from csp.rules.base import as_rule, parts_of
 from csp.tables.cross.frames import columns_to_frame
 from microagg.partitions.partition import Partition, cluster_sums, records_of
-from microagg.records import Bools, Frozen, Ints
-from microagg.tables.clusters import cells
+from microagg.records import Bools, Frozen, Ints, Records
+from microagg.tables.clusters import Known, table_of
 from microagg.tables.contributions import NEGATIVE, added_up, largest
 from microagg.tables.forms import forms_of, largest_read, strictest
 
-__all__ = ["Disclosure", "corresponding_p", "disclosure", "disclosures"]
+__all__ = ["Disclosure", "corresponding_p", "disclosure", "disclosures", "judged"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -179,6 +179,13 @@ def disclosures(
 ) -> tuple[Disclosure, ...]:
     """Judge one partition by several rules, each apart; see `disclosure`."""
     records = records_of(X, partition, decimals, contributor)
+    return judged(records, partition, rules, negative=negative)
+
+
+def judged(
+    records: Records, partition: Partition, rules: Sequence[Rule | str], *, negative: str = "error"
+) -> tuple[Disclosure, ...]:
+    """Judge the records of a partition by several rules, each apart."""
     check_choice("negative", negative, (*NEGATIVE, "raw"))
     wholes = [as_rule(rule) for rule in rules]
     if negative == "raw":
@@ -188,7 +195,8 @@ def disclosures(
         masks = [_raw(units, labels, rule) for rule in wholes]
     else:
         top = max(map(largest_read, wholes))
-        table = cells(records, partition, totals=False, identities=None, negative=negative, top=top)
+        alone = Known(totals=False)
+        table = table_of(records, partition, alone, negative=negative, top=top).table
         masks = [rule(table).primary for rule in wholes]
     shape = len(partition.sizes), len(records.names)
     return tuple(
