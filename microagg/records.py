@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from csp.calls import check_known, whole_number
 from csp.errors import InputError, argument
-from csp.exact import UNBOUNDED, Number, exact
 from csp.tables.codes import numbered_owners
 from csp.tables.columns import check_names, column_names, named_columns, read_columns
 from csp.tables.hierarchies.coding import missing_owner
@@ -176,39 +175,6 @@ class Records:
         return Records(
             self.names, columns, self.scale, self.library, "", index, owners, others, self.notes
         )
-
-    def bounds(self, given: Mapping[str, tuple[Number | None, Number | None]]) -> tuple[Ints, Ints]:
-        """Publicly known least and largest value of each attribute in units, shape (d,) each.
-
-        Of attributes that are not given, all that is known is that one without a negative value has
-        none; what is unbounded is `UNBOUNDED`.
-
-        Raises
-        ------
-        InputError
-            If an attribute is unknown, its ends are not in order, or a value lies outside.
-        """
-        low = np.where(self.units.min(axis=0) >= 0, 0, -UNBOUNDED)
-        high = np.full(len(self.names), UNBOUNDED, np.int64)
-        unit = 10**self.scale
-        check_known("bounds", given, self.names)
-        for name, ends in given.items():
-            j = self.names.index(name)
-            least, most = (None if end is None else exact(end) * unit for end in (*ends, None)[:2])
-            if len(ends) != 2 or (least is not None and most is not None and least > most):
-                msg = f"bounds of {name!r} must be the least and the largest value of a record"
-                raise InputError(msg)
-            low[j] = -UNBOUNDED if least is None else int(-(-least // 1))
-            high[j] = UNBOUNDED if most is None else int(most // 1)
-            wrong = (self.units[:, j] < low[j]) | (self.units[:, j] > high[j])
-            if wrong.any():
-                msg = (
-                    f"row {int(np.argmax(wrong)) + 1}, attribute {name!r}: the value lies outside "
-                    f"the bounds given ({int(wrong.sum())} such rows); bounds must hold for every "
-                    "record"
-                )
-                raise InputError(msg)
-        return low, high
 
 
 def read_records(

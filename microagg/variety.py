@@ -82,9 +82,13 @@ def varieties_of(
     return tuple(found)
 
 
-def fewest_values(variety: Variety, labels: Ints) -> int:
-    """Count with sets, apart from the searches, the fewest different values that a group has."""
+def fewest_values(variety: Variety, labels: Ints, rows: Ints | None = None) -> int:
+    """Count with sets, apart from the searches, the fewest different values that a group has.
+
+    Labels are of all records, or of some rows.
+    """
+    codes = variety.codes if rows is None else variety.codes[rows]
     values: dict[int, set[int]] = {}
-    for label, code in zip(labels.tolist(), variety.codes.tolist(), strict=True):
+    for label, code in zip(labels.tolist(), codes.tolist(), strict=True):
         values.setdefault(label, set()).update({code} - {0})
     return min(map(len, values.values()))

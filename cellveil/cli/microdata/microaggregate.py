@@ -148,12 +148,9 @@ def _complied(
 ) -> _Done:  # fmt: skip
     """Make the means comply."""
     ask: dict[str, Any] = asked.scaling | {"negative": asked.negative, "partition": start}
-    if asked.comply == "suppress":
-        ask |= {"identities": None if asked.no_identities else list(asked.identity) or "detect"}
-        ask |= {"cost": asked.cost or "unit"}
     if asked.sized:
         ask |= {"most": asked.most, "diverse": varied, "attributes": records.names}
-    found = _compliant(records, asked.k, rule, str(asked.comply), clock, ask)
+    found = _compliant(records, asked, rule, clock, ask)
     lines = list(sentences.compliant_words(found, reveal=reveal))
     rows = found.rows.tolist() if found.dropped else None
     return _Done(found, found.summary(reveal=reveal), lines, rows=rows)
@@ -171,20 +168,26 @@ def _clustered(records: Records, asked: Masking, clock: Clock) -> Partition:
 
 
 def _compliant(
-    data: Any, k: int, rule: Any, method: str, clock: Clock, ask: dict[str, Any]
+    records: Records, asked: Masking, rule: Any, clock: Clock, ask: dict[str, Any]
 ) -> Compliant:
     """Cluster so that the rule is obeyed."""
     import microagg
     from csp.errors import Unprotectable
 
+    method: Any = asked.comply
+    if method == "suppress":
+        known = None if asked.no_identities else list(asked.identity) or "detect"
+        method = microagg.Suppress(identities=known, cost=asked.cost or "unit")
     with Meter("clustering", clock.seconds) as meter:
-        watched = meter if method == "suppress" else lambda words, share: meter.phase(words)
+        whole = asked.comply == "suppress"
+        watched = meter if whole else lambda words, share: meter.phase(words)
         try:
             return microagg.comply(
-                data, k, rule, method=method, time_limit=clock.seconds, progress=watched, **ask
-            )
+                records, asked.k, rule, method=method, time_limit=clock.seconds, progress=watched,
+                **ask,
+            )  # fmt: skip
         except Unprotectable as error:
-            if method != "suppress" or not error.cell:
+            if not whole or not error.cell:
                 raise
             cluster, attribute = error.cell
             msg = (

@@ -13,7 +13,7 @@ from csp import InputError, Unprotectable
 from csp.compiled import at_once
 from csp.errors import OutOfTime, SolverError
 from csp.tables.columns import TextFile
-from microagg.compliance import column_generation, optimise, search
+from microagg.compliance import column_generation, search, set_partition
 from microagg.scaling import scaled
 from microagg.tables.forms import forms_of
 from tests.support.oracles_clusters import (
@@ -153,7 +153,7 @@ def test_too_many_groups_to_decide(monkeypatch):
     data = {"pay": [0, 0, 1, 1, 1, 1, 1]}  # five of a kind cannot stand by three in two clusters
     with pytest.raises(Unprotectable, match="no choice covers"):
         microagg.comply(data, 3, "P(5)", method="merge", most=5)
-    monkeypatch.setattr(optimise, "LISTED", 2)
+    monkeypatch.setattr(set_partition, "LISTED", 2)
     with pytest.raises(SolverError, match="too many groups"):
         microagg.comply(data, 3, "P(5)", method="merge", most=5)
     with pytest.raises(OutOfTime):

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from microagg.compliance.sensitivity import Demand, collect, empty_group, take_in, unsafe
+from microagg.compliance.kernels.sensitivity import Demand, collect, empty_group, take_in, unsafe
 from microagg.records import Floats, Ints
 
 __all__ = ["cheap_groups", "distances", "greedy_group", "root_bounds"]
