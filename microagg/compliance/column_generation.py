@@ -44,7 +44,7 @@ FIRST_NODES = 500
 KERNELS = Kernels(
     "microagg.compliance.kernels.pricing",
     *("empty_group", "begin", "offer", "meet", "enlarge", "take_in", "collect", "unsafe"),
-    *("distances", "root_bounds", "greedy_group", "cheap_groups"),
+    *("distances", "root_bounds", "greedy_group", "extend", "cheap_groups"),
     beside=("microagg.compliance.kernels.sensitivity",),
     compiling=3.0,
 )
