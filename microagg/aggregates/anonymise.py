@@ -147,7 +147,7 @@ def aggregate_anonymise(
     task = _Task(units, aggregates, k, tolerance, _DOMAINS.index(domain), domains, varieties, clock)
     best = task.best(method)
     lower, upper = best.lower, best.upper
-    case = Case(units, lower, upper, aggregates, tolerance)
+    case = Case(records, lower, upper, aggregates, tolerance)
     counts = case.candidates(k)
     if counts.min() < k:
         row = int(np.argmin(counts))

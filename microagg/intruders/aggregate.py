@@ -21,7 +21,7 @@ from microagg.aggregates.functions import (
     read_tolerance,
 )
 from microagg.aggregates.generalised import Generalised
-from microagg.aggregates.verify import Case, records_behind
+from microagg.aggregates.verify import Case
 from microagg.records import Frozen, Ints, Records
 
 __all__ = ["AggregateAttack", "aggregate_attack", "candidates_of"]
@@ -160,10 +160,9 @@ def aggregate_attack(
     AggregateAttack(4 records, at least 2 candidates, 4 sums and 4 values disclosed)
     """
     share = read_tolerance(d)
-    records = records_behind(_by_place(X, published), published, published.names, published.scale)
-    case = Case.of(records, published, f, share)
-    aggregates, counts = case.aggregates, case.candidates(records.n)
-    n = records.n
+    case = Case.read(_by_place(X, published), published, f, share)
+    records, n = case.records, case.records.n
+    aggregates, counts = case.aggregates, case.candidates(n)
     sums, values = np.zeros(n, bool), np.zeros(n, bool)
     attribute, disclosed = np.full(n, -1, np.int64), np.full(n, None, object)
     for aggregate in aggregates:

@@ -22,7 +22,7 @@ from microagg.tables.clusters import Known, table_of
 from microagg.tables.contributions import NEGATIVE, added_up, largest
 from microagg.tables.forms import forms_of, largest_read, strictest
 
-__all__ = ["Disclosure", "corresponding_p", "disclosure", "disclosures", "judged"]
+__all__ = ["Disclosure", "corresponding_p", "disclosure", "judged"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -163,23 +163,8 @@ def disclosure(
     >>> microagg.disclosure(data, halves, "P(60)", contributor=list("aabcde"))
     Disclosure(2 of 2 cells sensitive to P(60,1), 100.00 %)
     """
-    return disclosures(
-        X, partition, [rule], negative=negative, decimals=decimals, contributor=contributor
-    )[0]
-
-
-def disclosures(
-    X: Any,
-    partition: Partition,
-    rules: Sequence[Rule | str],
-    *,
-    negative: str = "error",
-    decimals: int | None = None,
-    contributor: str | Sequence[Any] | None = None,
-) -> tuple[Disclosure, ...]:
-    """Judge one partition by several rules, each apart; see `disclosure`."""
     records = records_of(X, partition, decimals, contributor)
-    return judged(records, partition, rules, negative=negative)
+    return judged(records, partition, [rule], negative=negative)[0]
 
 
 def judged(
