@@ -213,13 +213,9 @@ def read_records(
     """
     check_apart(contributor, attributes)
     own = (contributor,) if isinstance(contributor, str) else ()
-    data = data if isinstance(data, Records) else named_columns(data)
     wanted = attributes
-    known: tuple[str, ...] = ()
-    if diverse or wanted is None:
-        known = tuple(data.by_name) if isinstance(data, Records) else column_names(data)
-        check_known(argument("diverse"), diverse, known)
     if isinstance(data, Records):
+        check_known(argument("diverse"), diverse, tuple(data.by_name))
         if wanted is None and (diverse or own):
             wanted = [name for name in data.names if name not in (*diverse, *own)]
         some = data if wanted is None else data.only(wanted)
@@ -230,8 +226,11 @@ def read_records(
     if decimals is not None and not 0 <= decimals <= MOST_DECIMALS:
         msg = f"{argument('decimals')} must be from 0 to {MOST_DECIMALS}, not {decimals}"
         raise InputError(msg)
-    if wanted is None:
-        wanted = [name for name in known if name not in (*diverse, *own)]
+    data = named_columns(data)
+    if diverse or wanted is None:
+        known = column_names(data)
+        check_known(argument("diverse"), diverse, known)
+        wanted = [n for n in known if n not in (*diverse, *own)] if wanted is None else wanted
     names = _checked_names(wanted)
     every = tuple(dict.fromkeys((*names, *diverse, *own)))
     found = read_columns(data, every, names)

@@ -64,7 +64,6 @@ class Way(Protocol):
     """A way to comply, with its options; it refuses what it cannot take."""
 
     name: ClassVar[str]
-    words: ClassVar[str]
 
     def __call__(self, asked: Asked) -> Found:
         """Make clusters comply."""

@@ -26,8 +26,8 @@ __all__ = ["METHODS", "comply"]
 
 WAYS: dict[str, type[Way]] = {way.name: way for way in (Suppress, Grow, Merge, Drop, Optimise)}
 
-METHODS = {name: way.words for name, way in WAYS.items()}
-"""Ways to compliance."""
+METHODS = tuple(WAYS)
+"""Names of the ways to comply."""
 
 
 def comply(

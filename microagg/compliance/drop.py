@@ -22,7 +22,6 @@ class Drop:
     """Records that make cells sensitive are left out, as few as possible."""
 
     name: ClassVar[str] = "drop"
-    words: ClassVar[str] = "leave out the fewest records that make cells sensitive"
 
     def __call__(self, asked: Asked) -> Found:
         """Make clusters comply."""

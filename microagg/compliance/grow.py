@@ -23,7 +23,6 @@ class Grow:
     """
 
     name: ClassVar[str] = "grow"
-    words: ClassVar[str] = "clusters take in the next nearest records until they are safe"
     moves: bool = True
 
     def __call__(self, asked: Asked) -> Found:

@@ -21,7 +21,6 @@ class Merge:
     """
 
     name: ClassVar[str] = "merge"
-    words: ClassVar[str] = "unsafe clusters join others; then records move where that saves most"
     moves: bool = True
 
     def __call__(self, asked: Asked) -> Found:

@@ -55,7 +55,6 @@ class Optimise:
     """The safe partition with least information loss, and a bound on it."""
 
     name: ClassVar[str] = "optimise"
-    words: ClassVar[str] = "the safe partition with least information loss, and a bound on it"
 
     def __call__(self, asked: Asked) -> Found:
         """Make clusters comply."""

@@ -51,7 +51,6 @@ class Suppress:
     """
 
     name: ClassVar[str] = "suppress"
-    words: ClassVar[str] = "suppress sensitive means, and others so that they cannot be computed"
     identities: str | Sequence[str | Identity] | None = "detect"
     share: Number | None = None
     cost: str = "unit"

@@ -147,10 +147,7 @@ def _complied(
     varied: Mapping[str, Any], clock: Clock, *, reveal: bool,
 ) -> _Done:  # fmt: skip
     """Make the means comply."""
-    ask: dict[str, Any] = asked.scaling | {"negative": asked.negative, "partition": start}
-    if asked.sized:
-        ask |= {"most": asked.most, "diverse": varied, "attributes": records.names}
-    found = _compliant(records, asked, rule, clock, ask)
+    found = _compliant(records, start, rule, asked, varied, clock)
     lines = list(sentences.compliant_words(found, reveal=reveal))
     rows = found.rows.tolist() if found.dropped else None
     return _Done(found, found.summary(reveal=reveal), lines, rows=rows)
@@ -168,8 +165,9 @@ def _clustered(records: Records, asked: Masking, clock: Clock) -> Partition:
 
 
 def _compliant(
-    records: Records, asked: Masking, rule: Any, clock: Clock, ask: dict[str, Any]
-) -> Compliant:
+    records: Records, start: Partition | None, rule: Any, asked: Masking,
+    varied: Mapping[str, Any], clock: Clock,
+) -> Compliant:  # fmt: skip
     """Cluster so that the rule is obeyed."""
     import microagg
     from csp.errors import Unprotectable
@@ -183,8 +181,9 @@ def _compliant(
         watched = meter if whole else lambda words, share: meter.phase(words)
         try:
             return microagg.comply(
-                records, asked.k, rule, method=method, time_limit=clock.seconds, progress=watched,
-                **ask,
+                records, asked.k, rule, method=method, attributes=records.names,
+                negative=asked.negative, partition=start, most=asked.most, diverse=varied,
+                time_limit=clock.seconds, progress=watched, **asked.scaling,
             )  # fmt: skip
         except Unprotectable as error:
             if not whole or not error.cell:
