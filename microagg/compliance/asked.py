@@ -22,7 +22,7 @@ from microagg.tables.contributions import sides_of_units
 from microagg.tables.forms import Forms, forms_of, strictest
 from microagg.variety import Variety
 
-__all__ = ["Asked", "Dropped", "Found", "Way", "finished", "named_way"]
+__all__ = ["Asked", "Dropped", "Found", "Way", "check_most", "finished", "named_way"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,16 +134,8 @@ class Asked:
         return Partition.of(self.records, labels, self.k, method)
 
     def check(self) -> None:
-        """Refuse sizes, rules and partitions to start from that cannot be taken."""
-        k, n, most = self.k, self.records.n, self.most
-        if most is not None:
-            whole_number(argument("most"), most, k, f"; clusters have at least k = {k} records")
-            if n > n // k * most:
-                msg = (
-                    f"{n} records cannot be cut into clusters of {k} to {most}: at most {n // k} "
-                    f"clusters have {k}; give {argument('most', -(-n // (n // k)))} or more"
-                )
-                raise InputError(msg)
+        """Refuse rules and partitions to start from that cannot be taken."""
+        k = self.k
         if self.partition is not None:
             self._check_start(self.partition)
         least, part = strictest(self.rule)
@@ -212,6 +204,19 @@ class Asked:
                 f"partition complies; leave out records ({named_way('drop')}) or the attribute"
             )
             raise Unprotectable(msg, cell=("Total", wrong[0]))
+
+
+def check_most(most: int | None, k: int, n: int) -> None:
+    """Refuse a cap below k, or one that n records cannot be cut by."""
+    if most is None:
+        return
+    whole_number(argument("most"), most, k, f"; clusters have at least k = {k} records")
+    if n > n // k * most:
+        msg = (
+            f"{n} records cannot be cut into clusters of {k} to {most}: at most {n // k} clusters "
+            f"have {k}; give {argument('most', -(-n // (n // k)))} or more"
+        )
+        raise InputError(msg)
 
 
 def named_way(name: str) -> str:

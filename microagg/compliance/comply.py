@@ -10,7 +10,7 @@ from csp.calls import check_choice
 from csp.clock import Clock
 from csp.rules import Rule
 from csp.rules.base import as_rule
-from microagg.compliance.asked import Asked, Way
+from microagg.compliance.asked import Asked, Way, check_most
 from microagg.compliance.drop import Drop
 from microagg.compliance.grow import Grow
 from microagg.compliance.merge import Merge
@@ -128,6 +128,7 @@ def comply(
             records = replace(records, contributor=partition.contributor)
         partition = replace(partition, contributor=records.contributor)
     k = check_k(k, records.n, 2, records.contributors)
+    check_most(most, k, records.n)
     asked = Asked(
         records, scaled(records, scale, constant=constant), as_rule(rule), k, negative, scale,
         most, varieties_of(records, diverse or {}, most), partition, clock, progress,

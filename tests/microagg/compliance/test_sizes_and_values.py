@@ -165,6 +165,7 @@ def test_too_many_groups_to_decide(monkeypatch):
     [
         ({"most": 2}, "at least k = 3"),
         ({"most": True}, "at least k = 3"),
+        ({"most": "5", "diverse": {"branch": 2}}, "at least k = 3"),
         ({"most": 4, "n": 11}, None),
         ({"most": 3, "n": 11}, "most=4"),
         ({"diverse": {"town": 2}}, "not among the attributes: pay, branch"),
