@@ -3,9 +3,14 @@ from microagg import checks as checks
 from microagg import intruders as intruders
 from microagg.aggregates import aggregate_anonymise as aggregate_anonymise
 from microagg.aggregates import is_aggregate_anonymous as is_aggregate_anonymous
+from microagg.compliance.asked import Dropped as Dropped
 from microagg.compliance.comply import comply as comply
+from microagg.compliance.drop import Drop as Drop
+from microagg.compliance.grow import Grow as Grow
+from microagg.compliance.merge import Merge as Merge
+from microagg.compliance.optimise import Optimise as Optimise
 from microagg.compliance.result import Compliant as Compliant
-from microagg.compliance.result import Dropped as Dropped
+from microagg.compliance.suppress import Suppress as Suppress
 from microagg.compliance.suppress import Suppressed as Suppressed
 from microagg.compliance.suppress import cluster_problem as cluster_problem
 from microagg.compliance.suppress import paired as paired

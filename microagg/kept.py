@@ -33,7 +33,11 @@ def kept_columns(data: Any, names: Sequence[str], *, identifiers: bool) -> dict[
     if not names:
         return {}
     arrays = read_columns(data, names).arrays
-    found = {name: list(text_codes(column)) for name, column in zip(names, arrays, strict=True)}
+    return _texts(dict(zip(names, arrays, strict=True)), identifiers=identifiers)
+
+
+def _texts(columns: Mapping[str, NDArray[Any]], *, identifiers: bool) -> dict[str, list[str]]:
+    found = {name: list(text_codes(column)) for name, column in columns.items()}
     for name, codes in found.items() if not identifiers else ():
         alone = count_alone(codes)
         if 2 * alone >= len(codes):
@@ -75,17 +79,14 @@ def kept_beside(
     if both:
         msg = f"column {both[0]!r} of {argument('keep')} is masked; leave it out"
         raise InputError(msg)
-    kept_columns(data, names, identifiers=identifiers)
-    arrays = read_columns(data, names).arrays
+    columns = dict(zip(names, read_columns(data, names).arrays, strict=True))
+    _texts(columns, identifiers=identifiers)
     n, left = rows
-    for name, column in zip(names, arrays, strict=True):
+    for name, column in columns.items():
         if len(column) != n:
             msg = (
                 f"column {name!r} of {argument('keep')} has {len(column)} rows for {n} records; "
                 "give those of the records that were masked, in their order"
             )
             raise InputError(msg)
-    return {
-        name: column if left is None else column[left]
-        for name, column in zip(names, arrays, strict=True)
-    }
+    return {name: column if left is None else column[left] for name, column in columns.items()}

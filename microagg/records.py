@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from numbers import Integral
 from typing import Any
@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from csp.calls import check_known, whole_number
 from csp.errors import InputError, argument
-from csp.exact import UNBOUNDED, Number, exact
 from csp.tables.codes import numbered_owners
-from csp.tables.columns import column_names, named_columns, read_columns
+from csp.tables.columns import check_names, column_names, named_columns, read_columns
 from csp.tables.hierarchies.coding import missing_owner
 from csp.tables.microdata.repeats import repeats_note
 from csp.tables.units import MOST_DECIMALS, NotUnits, to_units
@@ -36,9 +35,8 @@ __all__ = [
     "check_apart",
     "check_k",
     "count_different",
-    "notes_on",
-    "read_contributor",
     "read_records",
+    "records_to_mask",
 ]
 
 
@@ -73,6 +71,10 @@ class Records:
         Of the caller's frame, for frames that go back to the caller.
     contributor : (n,) int64 or None
         Who each record belongs to, by numbers from 0; None if every record is its own contributor.
+    others : mapping of str to (n,) array
+        Columns of any kind that are asked about and not masked.
+    notes : tuple of str
+        What to look at again: a column that may say who each record belongs to.
     """
 
     names: tuple[str, ...]
@@ -82,16 +84,23 @@ class Records:
     note: str = ""
     index: Any = None
     contributor: NDArray[np.int64] | None = None
+    others: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"Records({self.n} records, attributes {', '.join(self.names)})"
 
-    @property
+    @cached_property
     def n(self) -> int:
         """Number of records."""
         return len(self.columns[0])
 
-    @property
+    @cached_property
+    def by_name(self) -> dict[str, NDArray[Any]]:
+        """Attributes and other columns, by name."""
+        return {**dict(zip(self.names, self.columns, strict=True)), **self.others}
+
+    @cached_property
     def contributors(self) -> int:
         """Number of different contributors."""
         return self.n if self.contributor is None else len(np.unique(self.contributor))
@@ -131,12 +140,12 @@ class Records:
         """Which attributes have one value only, shape (d,)."""
         return np.asarray(self.values.min(axis=0) == self.values.max(axis=0))
 
-    @property
+    @cached_property
     def units(self) -> NDArray[np.int64]:
         """Attributes in units of ``10**-scale``, shape (n, d); see `exact`."""
         return self.exact[0]
 
-    @property
+    @cached_property
     def scale(self) -> int:
         """Decimal places of `units`."""
         return self.exact[1]
@@ -150,6 +159,8 @@ class Records:
             If one is unknown, or named twice.
         """
         chosen = _checked_names(names)
+        if chosen == self.names:
+            return self
         check_known("attributes", chosen, self.names)
         places = [self.names.index(name) for name in chosen]
         columns = tuple(self.columns[j] for j in places)
@@ -160,50 +171,21 @@ class Records:
         columns = tuple(column[rows] for column in self.columns)
         index = None if self.index is None else self.index[rows]
         owners = None if self.contributor is None else self.contributor[rows]
-        return Records(self.names, columns, self.scale, self.library, "", index, owners)
-
-    def bounds(self, given: Mapping[str, tuple[Number | None, Number | None]]) -> tuple[Ints, Ints]:
-        """Publicly known least and largest value of each attribute in units, shape (d,) each.
-
-        Of attributes that are not given, all that is known is that one without a negative value has
-        none; what is unbounded is `UNBOUNDED`.
-
-        Raises
-        ------
-        InputError
-            If an attribute is unknown, its ends are not in order, or a value lies outside.
-        """
-        low = np.where(self.units.min(axis=0) >= 0, 0, -UNBOUNDED)
-        high = np.full(len(self.names), UNBOUNDED, np.int64)
-        unit = 10**self.scale
-        check_known("bounds", given, self.names)
-        for name, ends in given.items():
-            j = self.names.index(name)
-            least, most = (None if end is None else exact(end) * unit for end in (*ends, None)[:2])
-            if len(ends) != 2 or (least is not None and most is not None and least > most):
-                msg = f"bounds of {name!r} must be the least and the largest value of a record"
-                raise InputError(msg)
-            low[j] = -UNBOUNDED if least is None else int(-(-least // 1))
-            high[j] = UNBOUNDED if most is None else int(most // 1)
-            wrong = (self.units[:, j] < low[j]) | (self.units[:, j] > high[j])
-            if wrong.any():
-                msg = (
-                    f"row {int(np.argmax(wrong)) + 1}, attribute {name!r}: the value lies outside "
-                    f"the bounds given ({int(wrong.sum())} such rows); bounds must hold for every "
-                    "record"
-                )
-                raise InputError(msg)
-        return low, high
+        others = {name: column[rows] for name, column in self.others.items()}
+        return Records(
+            self.names, columns, self.scale, self.library, "", index, owners, others, self.notes
+        )
 
 
 def read_records(
     data: Any,
     attributes: Sequence[str] | None = None,
     *,
+    diverse: Collection[str] = (),
     decimals: int | None = None,
     contributor: str | Sequence[Any] | None = None,
 ) -> Records:
-    """Read numerical attributes of some data.
+    """Read numerical attributes of some data, each column once.
 
     Parameters
     ----------
@@ -211,7 +193,10 @@ def read_records(
         An array names its attributes a1, a2, ...; anything else as
         `csp.tables.columns.read_columns` takes it.
     attributes : sequence of str, optional
-        Attributes wanted, in this order; all by default.
+        Attributes wanted, in this order; by default all but the contributor and those in `diverse`.
+    diverse : collection of str
+        Columns of any kind that are read too, since their values must differ in every cluster (see
+        `microagg.comply`).
     decimals : int, optional
         Decimal places of the data, where they are not to be found from it.
     contributor : str or sequence, optional
@@ -226,31 +211,39 @@ def read_records(
         something that is not a finite number (row and column named), or a record has no
         contributor.
     """
+    check_apart(contributor, attributes)
+    own = (contributor,) if isinstance(contributor, str) else ()
+    wanted = attributes
     if isinstance(data, Records):
-        if isinstance(contributor, str) and attributes is None:
-            attributes = [name for name in data.names if name != contributor]
-        check_apart(contributor, attributes)
-        some = data if attributes is None else data.only(attributes)
-        owners = read_contributor(data, contributor, data.n)
-        return some if owners is None else replace(some, contributor=owners)
+        check_known(argument("diverse"), diverse, tuple(data.by_name))
+        if wanted is None and (diverse or own):
+            wanted = [name for name in data.names if name not in (*diverse, *own)]
+        some = data if wanted is None else data.only(wanted)
+        check_names(own, list(data.by_name))
+        if more := {name: data.by_name[name] for name in diverse if name not in some.by_name}:
+            some = replace(some, others={**some.others, **more})
+        return _owned(some, contributor, data.by_name)
     if decimals is not None and not 0 <= decimals <= MOST_DECIMALS:
         msg = f"{argument('decimals')} must be from 0 to {MOST_DECIMALS}, not {decimals}"
         raise InputError(msg)
     data = named_columns(data)
-    check_apart(contributor, attributes)
-    own = contributor if isinstance(contributor, str) else None
-    wanted = attributes
-    if wanted is None:
-        wanted = [name for name in column_names(data) if name != own]
+    if diverse or wanted is None:
+        known = column_names(data)
+        check_known(argument("diverse"), diverse, known)
+        wanted = [n for n in known if n not in (*diverse, *own)] if wanted is None else wanted
     names = _checked_names(wanted)
-    found = read_columns(data, names, names)
-    index = getattr(data, "index", None) if found.library == "pandas" else None
-    records = Records(names, found.arrays, decimals, found.library, found.note, index)
+    every = tuple(dict.fromkeys((*names, *diverse, *own)))
+    found = read_columns(data, every, names)
+    columns = dict(zip(every, found.arrays, strict=True))
+    records = Records(
+        names, found.arrays[: len(names)], decimals, found.library, found.note,
+        getattr(data, "index", None) if found.library == "pandas" else None,
+        others={name: columns[name] for name in diverse if name not in names},
+    )  # fmt: skip
     if records.n == 0:
         msg = "the data has no records; give at least one"
         raise InputError(msg)
-    owners = read_contributor(data, contributor, records.n)
-    records = records if owners is None else replace(records, contributor=owners)
+    records = _owned(records, contributor, columns)
     try:
         _ = records.values
     except InputError as error:
@@ -263,36 +256,44 @@ def read_records(
     return records
 
 
-def read_contributor(
-    data: Any, contributor: str | Sequence[Any] | None, n: int
-) -> NDArray[np.int64] | None:
-    """Give the contributors of n records numbers from 0, in the sorted order of their names.
+def records_to_mask(
+    data: Any,
+    attributes: Sequence[str] | None = None,
+    *,
+    diverse: Collection[str] = (),
+    decimals: int | None = None,
+    contributor: str | Sequence[Any] | None = None,
+) -> Records:
+    """Read records that are to be masked; see `read_records`.
 
-    Parameters
-    ----------
-    data : data, or Records
-    contributor : str or sequence, optional
-        A column of the data, or n identifiers.
-
-    Raises
-    ------
-    InputError
-        If there is no such column, there are not n identifiers, or one is missing (row named).
+    If nobody says who a record belongs to, a column that may say it is noted; see `repeats_note`.
     """
+    plain = isinstance(data, (Records, np.ndarray))
+    data = data if isinstance(data, Records) else named_columns(data)
+    records = read_records(
+        data, attributes, diverse=diverse, decimals=decimals, contributor=contributor
+    )
+    if plain or records.contributor is not None:
+        return records
+    note = repeats_note(data, {*records.names, *diverse}, records.n)
+    return replace(records, notes=(note,)) if note else records
+
+
+def _owned(
+    records: Records, contributor: str | Sequence[Any] | None, columns: Mapping[str, NDArray[Any]]
+) -> Records:
+    """Give the contributors of records numbers from 0, in the sorted order of their names."""
     if contributor is None:
-        return data.contributor if isinstance(data, Records) else None
+        return records
     if isinstance(contributor, str):
-        name = contributor
-        if isinstance(data, Records):
-            data = dict(zip(data.names, data.columns, strict=True))
-        column = read_columns(named_columns(data), [name], ()).arrays[0]
+        name, column = contributor, columns[contributor]
     else:
         name = "contributor"
         column = read_columns({name: contributor}, [name]).arrays[0]
-        if len(column) != n:
+        if len(column) != records.n:
             msg = (
-                f"contributor= has {len(column)} identifiers for {n} records; give the name of a "
-                "column, or one identifier for each record"
+                f"contributor= has {len(column)} identifiers for {records.n} records; give the "
+                "name of a column, or one identifier for each record"
             )
             raise InputError(msg)
     _, number, gap = numbered_owners(column)
@@ -300,15 +301,7 @@ def read_contributor(
         raise missing_owner(gap + 1, name)
     number = np.asarray(number, np.int64)
     number.flags.writeable = False
-    return number
-
-
-def notes_on(data: Any, apart: Collection[str], n: int, contributor: Any) -> tuple[str, ...]:
-    """Say which column may name contributors, if nothing does; see `repeats_note`."""
-    if contributor is not None or isinstance(data, (Records, np.ndarray)):
-        return ()
-    note = repeats_note(named_columns(data), apart, n)
-    return (note,) if note else ()
+    return replace(records, contributor=number, notes=())
 
 
 def check_apart(contributor: str | Sequence[Any] | None, attributes: Sequence[str] | None) -> None:

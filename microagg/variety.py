@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from csp.calls import check_known, whole_number
+from csp.calls import whole_number
 from csp.errors import InputError, Unprotectable, argument
 from csp.tables.codes import numbered_codes
-from csp.tables.columns import column_names, named_columns, read_columns
 from microagg.records import Ints, Records, check_apart
 
 __all__ = [
     "Variety",
     "fewest_values",
-    "other_attributes",
-    "read_varieties",
+    "varieties_of",
     "with_contributors",
 ]
 
@@ -34,11 +31,6 @@ class Variety:
     name: str
     least: int
     codes: Ints
-
-
-def other_attributes(data: Any, diverse: Collection[str]) -> tuple[str, ...]:
-    """Attributes of the data but those whose values must differ."""
-    return tuple(name for name in column_names(_columns(data)) if name not in diverse)
 
 
 def with_contributors(
@@ -63,15 +55,13 @@ def with_contributors(
     return {**(diverse or {}), contributor: k}
 
 
-def read_varieties(
-    data: Any, diverse: Mapping[str, int], n: int, most: int | None
+def varieties_of(
+    records: Records, diverse: Mapping[str, int], most: int | None = None
 ) -> tuple[Variety, ...]:
-    """Read attributes of any kind whose values must differ in groups of at most `most` records."""
+    """Ask for different values of columns of any kind in groups of at most `most` records."""
     found = []
-    columns = _columns(data)
-    check_known(argument("diverse"), diverse, column_names(columns))
     for name, least in diverse.items():
-        top = n if most is None else most
+        top = records.n if most is None else most
         whole_number(f"{argument('diverse')} of {name!r}", least, 2)
         if least > top:
             msg = (
@@ -79,7 +69,7 @@ def read_varieties(
                 f"values of {name!r}"
             )
             raise InputError(msg)
-        texts, number = numbered_codes(read_columns(columns, [name]).arrays[0])
+        texts, number = numbered_codes(records.by_name[name])
         codes = number + (texts[0] != "")  # the empty text is that of missing values
         there = len(texts) - (texts[0] == "")
         if there < least:
@@ -92,15 +82,13 @@ def read_varieties(
     return tuple(found)
 
 
-def fewest_values(variety: Variety, labels: Ints) -> int:
-    """Count with sets, apart from the searches, the fewest different values that a group has."""
+def fewest_values(variety: Variety, labels: Ints, rows: Ints | None = None) -> int:
+    """Count with sets, apart from the searches, the fewest different values that a group has.
+
+    Labels are of all records, or of some rows.
+    """
+    codes = variety.codes if rows is None else variety.codes[rows]
     values: dict[int, set[int]] = {}
-    for label, code in zip(labels.tolist(), variety.codes.tolist(), strict=True):
+    for label, code in zip(labels.tolist(), codes.tolist(), strict=True):
         values.setdefault(label, set()).update({code} - {0})
     return min(map(len, values.values()))
-
-
-def _columns(data: Any) -> Any:
-    if isinstance(data, Records):
-        return dict(zip(data.names, data.columns, strict=True))
-    return named_columns(data)

@@ -30,7 +30,7 @@ from microagg.aggregates.grouping import (
 )
 from microagg.aggregates.verify import Case
 from microagg.records import Ints, check_k, read_records
-from microagg.variety import Variety, other_attributes, read_varieties, with_contributors
+from microagg.variety import Variety, varieties_of, with_contributors
 
 __all__ = ["METHODS", "aggregate_anonymise"]
 
@@ -132,9 +132,7 @@ def aggregate_anonymise(
     """
     clock = Clock.of(time_limit)
     diverse = with_contributors(diverse, contributor, k, attributes)
-    if diverse and attributes is None:
-        attributes = other_attributes(X, diverse)
-    records = read_records(X, attributes, decimals=decimals)
+    records = read_records(X, attributes, diverse=diverse or (), decimals=decimals)
     units = records.units
     k = check_k(k, len(units), 2)
     tolerance = read_tolerance(d)
@@ -143,13 +141,13 @@ def aggregate_anonymise(
     aggregates = read_aggregates(f, records.names, diverse)
     for aggregate in aggregates:
         aggregate.check(units)
-    varieties = read_varieties(X, diverse or {}, len(units), None)
+    varieties = varieties_of(records, diverse or {})
     weights = _importance(importance, records.names)
     domains = Domains.of(units, weights)
     task = _Task(units, aggregates, k, tolerance, _DOMAINS.index(domain), domains, varieties, clock)
     best = task.best(method)
     lower, upper = best.lower, best.upper
-    case = Case(units, lower, upper, aggregates, tolerance)
+    case = Case(records, lower, upper, aggregates, tolerance)
     counts = case.candidates(k)
     if counts.min() < k:
         row = int(np.argmin(counts))

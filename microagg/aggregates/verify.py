@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import cached_property, partial
 from itertools import combinations, pairwise, product
 from math import ceil, prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,8 @@ from microagg.aggregates.functions import (
 )
 from microagg.aggregates.generalised import Generalised
 from microagg.aggregates.spreads import check_corners
-from microagg.records import Ints, check_k, read_records
-from microagg.variety import Variety, other_attributes, read_varieties, with_contributors
+from microagg.records import Ints, Records, check_k, read_records
+from microagg.variety import Variety, varieties_of, with_contributors
 
 __all__ = ["Case", "candidate_counts", "is_aggregate_anonymous"]
 
@@ -86,12 +86,10 @@ def is_aggregate_anonymous(
     True
     """
     diverse = with_contributors(diverse, contributor, k, attributes)
-    if diverse and attributes is None and not isinstance(published, Generalised):
-        attributes = other_attributes(X, diverse)
-    case = _read(X, published, f, d, attributes, decimals, diverse)
-    if case.candidates(check_k(k, len(case.units))).min() < k:
+    case = Case.read(X, published, f, d, attributes, decimals, diverse)
+    if case.candidates(check_k(k, case.records.n)).min() < k:
         return False
-    varieties = read_varieties(X, diverse or {}, len(case.units), None)
+    varieties = varieties_of(case.records, diverse or {})
     return all(bool(case.values(variety).min() >= variety.least) for variety in varieties)
 
 
@@ -134,51 +132,52 @@ def candidate_counts(
     >>> microagg.aggregates.candidate_counts(data, published, "sum").tolist()
     [6, 6, 6, 6, 6, 6]
     """
-    case = _read(X, published, f, d, attributes, decimals)
-    n = len(case.units)
+    case = Case.read(X, published, f, d, attributes, decimals)
+    n = case.records.n
     return case.candidates(n if k is None else check_k(k, n))
-
-
-def _read(
-    X: Any,
-    published: Generalised | tuple[Ints, Ints],
-    f: Any,
-    d: Any,
-    attributes: Sequence[str] | None,
-    decimals: int | None,
-    diverse: Mapping[str, int] | None = None,
-) -> Case:
-    """Read the two files, and what the attacker knows."""
-    if isinstance(published, Generalised):
-        attributes = published.names if attributes is None else attributes
-        decimals = published.scale if decimals is None else decimals
-        published = published.lower, published.upper
-    lower, upper = map(np.asarray, published)
-    records = read_records(X, attributes, decimals=decimals)
-    if lower.shape != records.units.shape or upper.shape != records.units.shape:
-        msg = f"the ranges have shape {lower.shape}, the records {records.units.shape}"
-        raise InputError(msg)
-    if lower.dtype.kind not in "iu" or upper.dtype.kind not in "iu":
-        msg = "ends of ranges must be whole units; multiply them by 10**scale"
-        raise InputError(msg)
-    outside = (records.units < lower) | (records.units > upper)
-    if outside.any():
-        row, j = (int(x[0]) for x in np.nonzero(outside))
-        msg = f"row {row + 1}, attribute {records.names[j]!r}: the value is outside its range"
-        raise InputError(msg)
-    aggregates = read_aggregates(f, records.names, diverse)
-    return Case(records.units, lower, upper, aggregates, read_tolerance(d))
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
     """Records and the ends of their ranges, (n, a) each, and what an attacker knows of a record."""
 
-    units: Ints
+    records: Records
     lower: Ints
     upper: Ints
     aggregates: tuple[Aggregate, ...]
     d: Fraction
+
+    @classmethod
+    def read(
+        cls,
+        X: Any,
+        published: Generalised | tuple[Ints, Ints],
+        f: Any,
+        d: Any,
+        attributes: Sequence[str] | None = None,
+        decimals: int | None = None,
+        diverse: Mapping[str, int] | None = None,
+    ) -> Case:
+        """Read records and the ranges published of them, in their units."""
+        if isinstance(published, Generalised):
+            attributes = published.names if attributes is None else attributes
+            decimals = published.scale if decimals is None else decimals
+            published = published.lower, published.upper
+        lower, upper = map(np.asarray, published)
+        records = read_records(X, attributes, diverse=diverse or (), decimals=decimals)
+        if lower.shape != records.units.shape or upper.shape != records.units.shape:
+            msg = f"the ranges have shape {lower.shape}, the records {records.units.shape}"
+            raise InputError(msg)
+        if lower.dtype.kind not in "iu" or upper.dtype.kind not in "iu":
+            msg = "ends of ranges must be whole units; multiply them by 10**scale"
+            raise InputError(msg)
+        outside = (records.units < lower) | (records.units > upper)
+        if outside.any():
+            row, j = (int(x[0]) for x in np.nonzero(outside))
+            msg = f"row {row + 1}, attribute {records.names[j]!r}: the value is outside its range"
+            raise InputError(msg)
+        aggregates = read_aggregates(f, records.names, diverse)
+        return cls(records, lower, upper, aggregates, read_tolerance(d))
 
     @cached_property
     def known(self) -> list[_Known]:
@@ -193,7 +192,7 @@ class Case:
 
     def _intervals(self, aggregate: Aggregate) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         if isinstance(aggregate, Continuous):
-            value = aggregate.values(self.units)
+            value = aggregate.values(self.records.units)
             low, high = _spread_ends(aggregate, self.lower, self.upper)
             trouble = "outside its own bounds over the record's ranges; correct the bounds"
         else:
@@ -202,9 +201,9 @@ class Case:
             if isinstance(aggregate, Linear):
                 f, signs = partial(_weighed, aggregate), aggregate.weights
             else:
-                signs = aggregate.directions or (1,) * self.units.shape[1]
+                signs = aggregate.directions or (1,) * self.records.units.shape[1]
             rising = np.array([sign >= 0 for sign in signs])
-            value = f(self.units)
+            value = f(self.records.units)
             low = f(np.where(rising, self.lower, self.upper))
             high = f(np.where(rising, self.upper, self.lower))
             trouble = (
@@ -223,7 +222,7 @@ class Case:
         A value is among them if more intervals of its records have begun than have ended.
         """
         _, a, b, low, high = self.known[0]
-        count = np.zeros(len(self.units), np.int64)
+        count = np.zeros(len(self.records.units), np.int64)
         for code in range(1, int(variety.codes.max()) + 1):
             these = variety.codes == code
             begun = np.searchsorted(np.sort(low[these]), b, side="right")
@@ -245,16 +244,15 @@ class Case:
         wide = np.asarray((self.lower < self.upper).any(axis=1))
         counts = np.bincount(whole)[whole].astype(np.int64)
         values, a, b, low, high = (np.column_stack(x) for x in zip(*self.known, strict=True))
+        sums = np.array([isinstance(aggregate, Linear) for aggregate in self.aggregates])
+        shown = Shown(values, a, b, low, high, sums, spans, whole, wide)
         order = np.lexsort((spans, values[:, 0]))
         alike = np.argsort(spans, kind="stable")
         bounds = np.searchsorted(spans[alike], np.arange(spans.max(initial=0) + 2))
-        sums = np.array([isinstance(aggregate, Linear) for aggregate in self.aggregates])
         # Integers beyond int64 take the same function as plain Python.
         plain = values.dtype == object
-        count = KERNELS.plain if plain else KERNELS.choose(small=len(values) <= _SMALL)
-        count["count_certain"](
-            order, values, a, b, low, high, sums, spans, whole, wide, alike, bounds, k, counts
-        )
+        count = KERNELS.plain if plain else KERNELS.choose(small=len(order) <= _SMALL)
+        count["count_certain"](order, shown, alike, bounds, k, counts)
         return counts
 
 
@@ -347,37 +345,51 @@ _SMALL = 200
 """Records up to which plain Python takes about a tenth of a second."""
 
 
-def fits_jointly(
-    t: int, r: int, a: Any, b: Any, low: Any, high: Any, sums: Any, whole: Any
-) -> bool:
+class Shown(NamedTuple):
+    """What an attacker knows of each record, and what is published of it, shapes (n, g) or (n,).
+
+    Each aggregate, between which ends it is known and published; which of them, (g,), are sums; how
+    records and their exact parts look, by numbers; and whether something of a record is a range.
+    """
+
+    values: Any
+    a: Any
+    b: Any
+    low: Any
+    high: Any
+    sums: Any
+    spans: Any
+    whole: Any
+    wide: Any
+
+
+def fits_jointly(t: int, r: int, shown: Shown) -> bool:
     """Whether r, whose ranges are those of t, surely has a completion with all that t shows.
 
     Sums that begin alike have equal exact parts, so with t's own values in its ranges r has t's
     sums. Other aggregates must fit whatever their values are, or depend on equal values only.
     """
-    if whole[t] == whole[r]:
+    if shown.whole[t] == shown.whole[r]:
         return True
-    for g in range(len(sums)):
-        inside = low[r, g] >= a[t, g] and high[r, g] <= b[t, g]
-        if not inside and not (sums[g] and low[r, g] == low[t, g]):
+    low, high = shown.low, shown.high
+    for g in range(len(shown.sums)):
+        inside = low[r, g] >= shown.a[t, g] and high[r, g] <= shown.b[t, g]
+        if not inside and not (shown.sums[g] and low[r, g] == low[t, g]):
             return False
     return True
 
 
-def count_certain(
-    order: Any, values: Any, a: Any, b: Any, low: Any, high: Any, sums: Any, spans: Any,
-    whole: Any, wide: Any, alike: Any, bounds: Any, k: int, counts: Any,
-) -> None:  # fmt: skip
+def count_certain(order: Any, shown: Shown, alike: Any, bounds: Any, k: int, counts: Any) -> None:
     """Count for records that have fewer than k of their own look, nearest values first."""
-    n = len(order)
+    n, values, a, b, spans = len(order), shown.values, shown.a, shown.b, shown.spans
     for place in range(n):
         t = order[place]
         if counts[t] >= k:
             continue
         found = 0
-        if wide[t]:  # of exact records, those that fit jointly have values that fit
+        if shown.wide[t]:  # of exact records, those that fit jointly have values that fit
             for i in range(bounds[spans[t]], bounds[spans[t] + 1]):
-                found += fits_jointly(t, alike[i], a, b, low, high, sums, whole)
+                found += fits_jointly(t, alike[i], shown)
         for side in (-1, 1):
             i = place if side > 0 else place - 1
             while 0 <= i < n and found < k:
@@ -385,15 +397,12 @@ def count_certain(
                 if not a[t, 0] <= values[r, 0] <= b[t, 0]:
                     break
                 near = True
-                for g in range(1, len(sums)):
+                for g in range(1, len(shown.sums)):
                     if not a[t, g] <= values[r, g] <= b[t, g]:
                         near = False
                         break
-                if near and not (
-                    wide[t]
-                    and spans[t] == spans[r]
-                    and fits_jointly(t, r, a, b, low, high, sums, whole)
-                ):
+                same = shown.wide[t] and spans[t] == spans[r]
+                if near and not (same and fits_jointly(t, r, shown)):
                     found += 1
                 i += side
         counts[t] = found

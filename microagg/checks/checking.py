@@ -12,9 +12,9 @@ from csp.calls import check_choice, check_known, whole_number
 from csp.errors import InputError
 from microagg.checks.closeness import equal_distances, ordered_distances
 from microagg.checks.diversity import counts_of, effective, entropy_diverse, largest_l
-from microagg.checks.reading import Attribute, classes_of, fraction_of, read_roles
+from microagg.checks.reading import Attribute, Published, fraction_of, read_published
 from microagg.checks.result import Anonymity, Diversity
-from microagg.records import Ints, count_different, notes_on
+from microagg.records import Ints, count_different
 
 __all__ = [
     "DISTANCES",
@@ -120,15 +120,23 @@ def anonymity(
     Anonymity(4 records, 2 classes, k=2, Diversity(illness: p=1, entropy l=1, recursive (3, 1), \
 t=0.25))
     """
+    file = read_published(data, quasi_identifiers, confidential, contributor, noted=True)
+    return _measured(file, missing=missing, c=c, distances=distances)
+
+
+def _measured(
+    file: Published, *, missing: str = "value", c: Any = 3,
+    distances: Mapping[str, str] | None = None,
+) -> Anonymity:  # fmt: skip
+    """Measure the anonymity of a file that has been read."""
     check_choice("missing", missing, MISSING)
     ratio = fraction_of(c, "c")
     if ratio <= 0:
         msg = f"c must be above 0, not {c!r}"
         raise InputError(msg)
-    keys, hidden, people = read_roles(data, quasi_identifiers, confidential, contributor)
+    keys, hidden, people, classes = file.keys, file.confidential, file.people, file.classes
     names = [attribute.name for attribute in hidden]
     check_known("distances", distances or {}, names, "confidential attributes")
-    classes = classes_of(keys)
     sizes = np.bincount(classes).astype(np.int64)
     gaps = np.any([key.codes < 0 for key in keys], axis=0)
     if missing == "any" and hidden and gaps.any():
@@ -151,8 +159,7 @@ t=0.25))
     return Anonymity(
         tuple(key.name for key in keys), missing, classes, sizes, counts[classes],
         int(counts[few]), np.flatnonzero(classes == few), int(gaps.sum()), found,
-        people is not None,
-        notes_on(data, {a.name for a in (*keys, *hidden)}, len(classes), people),
+        people is not None, (file.note,) if file.note else (),
     )  # fmt: skip
 
 
@@ -180,8 +187,8 @@ def is_k_anonymous(
     False
     """
     least = whole_number("k", k)
-    found = anonymity(data, quasi_identifiers, missing=missing, contributor=contributor)
-    return found.k >= least
+    file = read_published(data, quasi_identifiers, (), contributor)
+    return _measured(file, missing=missing).k >= least
 
 
 def is_p_sensitive(
@@ -253,14 +260,12 @@ def is_l_diverse(
     if least < 1 or (kind != "entropy" and least.denominator != 1):
         msg = f"l must be a {'' if kind == 'entropy' else 'whole '}number of at least 1, not {l!r}"
         raise InputError(msg)
+    file = read_published(data, quasi_identifiers, _some(confidential), contributor)
     if kind == "entropy":
-        keys, hidden, people = read_roles(data, quasi_identifiers, _some(confidential), contributor)
-        classes = classes_of(keys)
-        seen = {c for a in hidden for c in counts_of(*_persons(classes, a.codes, people))}
+        shown = (_persons(file.classes, a.codes, file.people) for a in file.confidential)
+        seen = {counts for each in shown for counts in counts_of(*each)}
         return all(entropy_diverse(counts, least) for counts in seen)
-    found = anonymity(
-        data, quasi_identifiers, _some(confidential), c=c, contributor=contributor
-    ).confidential
+    found = _measured(file, c=c).confidential
     return all((part.p if kind == "distinct" else part.recursive) >= least for part in found)
 
 
@@ -291,9 +296,8 @@ def is_t_close(
     if not 0 <= most <= 1:
         msg = f"t must be from 0 to 1, not {t!r}"
         raise InputError(msg)
-    found = anonymity(
-        data, quasi_identifiers, _some(confidential), distances=distances, contributor=contributor
-    )
+    file = read_published(data, quasi_identifiers, _some(confidential), contributor)
+    found = _measured(file, distances=distances)
     for part in found.confidential:
         if part.t is None:
             msg = (

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,19 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 from csp.exact import exact
-from csp.tables.columns import column_names, named_columns, read_columns
+from csp.tables.columns import (
+    TextFile,
+    WholeFile,
+    column_names,
+    named_columns,
+    read_columns,
+)
 from csp.tables.hierarchies.coding import missing_owner
+from csp.tables.microdata.repeats import repeats_note
 from csp.tables.units import is_missing
 from microagg.records import Frozen, Ints
 
-__all__ = ["Attribute", "classes_of", "fraction_of", "read_attributes", "read_roles"]
+__all__ = ["Attribute", "Published", "fraction_of", "read_attributes", "read_published"]
 
 BLANKS = frozenset({"", "na", "nan", "<na>", "nat", "null", "none"})
 """Text that stands for a missing value, as the readers of numbers take it."""
@@ -47,19 +55,47 @@ class Attribute(Frozen):
         return int((self.codes < 0).sum())
 
 
-def read_roles(
+@dataclass(frozen=True, eq=False, repr=False)
+class Published:
+    """What an intruder may know of the records of a published file, and what it wants to learn.
+
+    People, (n,), number who each record belongs to; None if each is a person of its own. The note
+    names a column that may say it, if one was looked for.
+    """
+
+    keys: tuple[Attribute, ...]
+    confidential: tuple[Attribute, ...]
+    people: Ints | None = None
+    note: str = ""
+
+    @cached_property
+    def classes(self) -> Ints:
+        """Class of each record, shape (n,): equal published values, missing equal to missing.
+
+        Classes are numbered in the order of their first records.
+        """
+        codes = np.column_stack([key.codes for key in self.keys])
+        _, first, which = np.unique(codes, axis=0, return_index=True, return_inverse=True)
+        place = np.empty(len(first), np.int64)
+        place[np.argsort(first)] = np.arange(len(first))
+        return np.asarray(place[which.ravel()], np.int64)
+
+
+def read_published(
     data: Any,
     quasi_identifiers: Sequence[str] | None,
     confidential: Sequence[str] | str,
     contributor: str | Sequence[Any] | None = None,
-) -> tuple[tuple[Attribute, ...], tuple[Attribute, ...], Ints | None]:
+    *,
+    noted: bool = False,
+) -> Published:
     """Read quasi-identifiers, by default all others, confidential attributes, and contributors."""
+    plain = isinstance(data, np.ndarray)
     data = named_columns(data)
-    names = column_names(data)
     hidden = _listed(confidential, "confidential")
-    own = contributor if isinstance(contributor, str) else None
+    own = (contributor,) if isinstance(contributor, str) else ()
     if quasi_identifiers is None:
-        keys = tuple(name for name in names if name not in hidden and name != own)
+        keys = tuple(name for name in column_names(data) if name not in (*hidden, *own))
     else:
         keys = _listed(quasi_identifiers, "quasi_identifiers")
     both = [name for name in keys if name in hidden]
@@ -69,29 +105,27 @@ def read_roles(
     if not keys:
         msg = "there is no quasi-identifier; name at least one"
         raise InputError(msg)
-    if own in (*keys, *hidden):
-        role = "confidential" if own in hidden else "quasi-identifier"
-        msg = f"{own!r} is named as {role} and as contributor; choose one role"
-        raise InputError(msg)
-    found = read_attributes(data, [*keys, *hidden], numbers=hidden)
-    people = None if contributor is None else _people(data, contributor, len(found[0].codes))
-    return found[: len(keys)], found[len(keys) :], people
-
-
-def _people(data: Any, contributor: str | Sequence[Any], n: int) -> Ints:
-    """Who each record belongs to, by number."""
-    name = contributor if isinstance(contributor, str) else "contributor"
-    source = data if isinstance(contributor, str) else {name: contributor}
-    codes = read_attributes(source, [name])[0].codes
-    if len(codes) != n:
-        msg = (
-            f"contributor= has {len(codes)} identifiers for {n} records; give the name of a "
-            "column, or one identifier for each record"
-        )
-        raise InputError(msg)
-    if (codes < 0).any():
-        raise missing_owner(int(np.argmax(codes < 0)) + 1, name)
-    return codes
+    for name in own:
+        if name in (*keys, *hidden):
+            role = "confidential" if name in hidden else "quasi-identifier"
+            msg = f"{name!r} is named as {role} and as contributor; choose one role"
+            raise InputError(msg)
+    found = read_attributes(data, [*keys, *hidden, *own], numbers=hidden)
+    n, people = len(found[0].codes), found[-1] if own else None
+    if contributor is not None and people is None:
+        people = read_attributes({"contributor": contributor}, ["contributor"])[0]
+        if len(people.codes) != n:
+            msg = (
+                f"contributor= has {len(people.codes)} identifiers for {n} records; give the name "
+                "of a column, or one identifier for each record"
+            )
+            raise InputError(msg)
+    if people is not None and people.gaps:
+        raise missing_owner(int(np.argmax(people.codes < 0)) + 1, people.name)
+    asks = noted and people is None and not plain
+    note = repeats_note(data, {*keys, *hidden}, n) if asks else ""
+    codes = None if people is None else people.codes
+    return Published(found[: len(keys)], found[len(keys) : len(keys) + len(hidden)], codes, note)
 
 
 def read_attributes(
@@ -102,24 +136,14 @@ def read_attributes(
     In those named as numbers, text that is a number counts as the number. Elsewhere two texts are
     two published values, also if they write the same number.
     """
-    columns = read_columns(named_columns(data), names).arrays
+    file = data.file if isinstance(data, WholeFile) else data
+    declared = isinstance(file, TextFile) and file.missing is not None
+    columns = read_columns(data, names, () if declared else None).arrays
     if len(columns[0]) == 0:
         msg = "the file has no records"
         raise InputError(msg)
     pairs = zip(names, columns, strict=True)
     return tuple(_attribute(name, column, parse=name in numbers) for name, column in pairs)
-
-
-def classes_of(attributes: Sequence[Attribute]) -> Ints:
-    """Class of each record, shape (n,): equal published values, missing equal to missing.
-
-    Classes are numbered in the order of their first records.
-    """
-    codes = np.column_stack([attribute.codes for attribute in attributes])
-    _, first, which = np.unique(codes, axis=0, return_index=True, return_inverse=True)
-    place = np.empty(len(first), np.int64)
-    place[np.argsort(first)] = np.arange(len(first))
-    return np.asarray(place[which.ravel()], np.int64)
 
 
 def _listed(names: Sequence[str] | str, role: str) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """Partitions in which no cell of clusters by attributes is sensitive, made in five ways.
 
-`comply` is the door and `result` the certificate. `suppress` suppresses means and `drop` records;
-`grow`, `merge` and `local_search` form clusters, run by `search`; `optimise` partitions by
-`column_generation` with its `pricing`. `sensitivity` is what all of them ask of a group.
+`comply` is the door: it reads, checks, picks a way and certifies its `result`. The ways are
+`suppress`, `grow`, `merge`, `drop` and `optimise`, each taking what is `asked`; they use the
+`search` for clusters and the `set_partition` by `column_generation`, whose loops are `kernels`.
 
 Searches judge groups by one comparison in whole numbers; a finished partition is judged by the
 rules of tables, which come another way. Checked by the definitions over all partitions, optimum,

@@ -42,10 +42,10 @@ FIRST_NODES = 500
 """Nodes of one search in the first exact round of pricing."""
 
 KERNELS = Kernels(
-    "microagg.compliance.pricing",
+    "microagg.compliance.kernels.pricing",
     *("empty_group", "begin", "offer", "meet", "enlarge", "take_in", "collect", "unsafe"),
-    *("distances", "root_bounds", "greedy_group", "cheap_groups"),
-    beside=("microagg.compliance.sensitivity",),
+    *("distances", "root_bounds", "greedy_group", "extend", "cheap_groups"),
+    beside=("microagg.compliance.kernels.sensitivity",),
     compiling=3.0,
 )
 

@@ -2,17 +2,49 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
-from csp.errors import OutOfTime
+from csp.errors import InputError, OutOfTime, Unprotectable, argument
 from csp.rules.concentration import Form
-from microagg.compliance.result import Dropped
+from microagg.compliance.asked import Asked, Dropped, Found, named_way
 from microagg.compliance.search import Task, faults_of, grown, renumbered
+from microagg.partitions.partition import Partition
 from microagg.records import Ints
 
-__all__ = ["drop_records", "fewest"]
+__all__ = ["Drop", "drop_records", "fewest"]
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Records that make cells sensitive are left out, as few as possible."""
+
+    name: ClassVar[str] = "drop"
+
+    def __call__(self, asked: Asked) -> Found:
+        """Make clusters comply."""
+        asked.check_owners(self.name)
+        if asked.negative == "shift":
+            msg = (
+                f"dropping records would move the lowest value that {argument('negative', 'shift')}"
+                f" starts from; choose {argument('negative', 'abs')} or "
+                f"{argument('negative', 'split')}"
+            )
+            raise InputError(msg)
+        task, records = asked.task, asked.records
+        start = asked.begin(asked.unruled)  # dropping cannot make clusters diverse
+        labels, dropped = drop_records(task, start.labels, records.names)
+        rows = np.flatnonzero(labels >= 0)
+        if not len(rows):
+            msg = (
+                f"every cluster fails {task.forms.rule} with fewer than {task.k} records left, so "
+                f"all records would be dropped; use {named_way('merge')}, or a larger k"
+            )
+            raise Unprotectable(msg)
+        made = Partition.of(records.at(rows), renumbered(labels[rows]), task.k, self.name)
+        return Found(made, start, rows=rows, dropped=dropped)
 
 
 def drop_records(

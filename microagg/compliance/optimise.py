@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
-from csp.clock import Clock
-from csp.errors import InputError, OutOfTime, SolverError, Unprotectable, argument
-from csp.highs import Model, Status
-from microagg.compliance.column_generation import CLOSE, Columns, Pricing, generate, membership
+from csp.errors import InputError, argument
+from microagg.compliance.asked import Asked, Found, named_way
+from microagg.compliance.column_generation import CLOSE, Columns, Pricing, generate
 from microagg.compliance.search import (
     Interrupted,
     Task,
@@ -28,16 +28,14 @@ from microagg.compliance.search import (
     renumbered,
     squared_error,
 )
+from microagg.compliance.set_partition import LISTED, cheapest_partition, listed
 from microagg.records import Floats, Ints
 from microagg.tables.forms import Forms
 
-__all__ = ["MOST", "listed", "optimised"]
+__all__ = ["MOST", "Optimise", "optimised"]
 
 MOST = 20_000
 """Most records for which groups are generated."""
-
-WHOLE_SECONDS = 60.0
-"""Most seconds for the integer program over the groups found."""
 
 TOLERANCE = 5e-7
 """Relative error left to the integer program, whose rows and integers may be off a little."""
@@ -45,20 +43,33 @@ TOLERANCE = 5e-7
 ROOM = 1e-6
 """Share by which a group may cost more than the best partition, for rounding."""
 
-LEAST_SECONDS = 0.2
-"""Seconds that it gets even if the time is over."""
-
 FREE_SHARE = 0.5
 """Share of the time for the bound of all partitions."""
 
-LISTED = 100_000
-"""Most groups that are listed to close the gap."""
-
-HALF = 0.5
-"""Uncovered records, a whole number, above which the solver's bound says that there are some."""
-
 SHAKES = 30
 """Times that the best partition is shaken for other groups."""
+
+
+@dataclass(frozen=True, slots=True)
+class Optimise:
+    """The safe partition with least information loss, and a bound on it."""
+
+    name: ClassVar[str] = "optimise"
+
+    def __call__(self, asked: Asked) -> Found:
+        """Make clusters comply."""
+        asked.check_owners(self.name)
+        if asked.scale != "standardise":
+            msg = (
+                "method 'optimise' finds the least information loss, which is that of standardised "
+                f"attributes; leave {argument('scale', 'standardise')}, or choose "
+                f"{named_way('merge')} for {argument('scale', asked.scale)}"
+            )
+            raise InputError(msg)
+        asked.check_possible()
+        start = asked.begin(asked.sized)
+        labels, bound = optimised(asked.task, start.labels)
+        return Found(asked.made(labels, self.name), start, bound=bound)
 
 
 def optimised(task: Task, start: Ints) -> tuple[Ints, float]:
@@ -135,46 +146,6 @@ def _first_partition(task: Task, start: Ints, seen: Callable[[Ints], None]) -> I
     return best
 
 
-def listed(task: Task) -> Ints:
-    """Find a safe partition among all safe groups, for when the searches found none.
-
-    Raises
-    ------
-    OutOfTime
-        If the time was over.
-    Unprotectable
-        If there is none; that is proved.
-    SolverError
-        If there are too many groups to list.
-    """
-    if task.cap is None or task.late:
-        msg = "the time was over before every cluster was safe; allow more time"
-        raise OutOfTime(msg)
-    points = task.points
-    total = float(((points - points.mean(axis=0)) ** 2).sum())
-    # No group costs more than all records as one; at a price above that, every group pays.
-    prices = np.full(len(points), total + 1.0)
-    columns = Columns(task)
-    asked = f"groups of {task.k} to {task.most} records"
-    if Pricing(task).enumerate(prices, columns, 0.0, LISTED):
-        found, left = _covering(task, columns)
-        if found is not None:
-            return found
-        if left > HALF:
-            msg = (
-                f"no partition into {asked} complies: of the {len(columns.groups)} such groups "
-                f"that do, no choice covers every record once; raise {argument('most')}, or leave "
-                f"out records ({argument('method', 'drop', option='--comply drop')})"
-            )
-            raise Unprotectable(msg)
-    msg = (
-        f"no compliant partition into {asked} was found, and there are too many groups to show "
-        f"that there is none; raise {argument('most')}, or choose "
-        f"{argument('method', 'drop', option='--comply drop')}"
-    )
-    raise SolverError(msg)
-
-
 def _shaken(task: Task, labels: Ints, random: np.random.Generator) -> Ints:
     """Join a tenth of the clusters with one near to them, so that other cuts can be found."""
     found = labels.copy()
@@ -242,47 +213,9 @@ def _whole(task: Task, columns: Columns, labels: Ints) -> tuple[Ints, float | No
     Beside it, what every partition into these groups costs, by the solver; None if it ran out of
     time.
     """
-    found, least = _set_partition(task, columns)
+    found, least = cheapest_partition(task, columns)
     if found is None:
         return labels, None
     moved = improved(task, found)
     columns.add_partition(moved)
     return min((labels, moved), key=lambda x: squared_error(task, x)), least
-
-
-def _covering(task: Task, columns: Columns) -> tuple[Ints | None, float]:
-    """Find a partition into the groups at hand, or how many records every choice leaves over.
-
-    Records by themselves at price 1 beside groups at price 0: so there always is a solution, and
-    the solver's bound says whether one without such records exists.
-    """
-    singles = Columns(task)
-    singles.groups = columns.groups + [np.array([i]) for i in range(len(task.points))]
-    singles.costs = [0.0] * len(columns.groups) + [1.0] * len(task.points)
-    found, least = _set_partition(task, singles)
-    whole = found is not None and int(np.bincount(found).min()) >= task.k
-    return found if whole else None, 0.0 if least is None else least
-
-
-def _set_partition(task: Task, columns: Columns) -> tuple[Ints | None, float | None]:
-    """Cheapest choice of groups that covers every record once, and the solver's bound of its cost.
-
-    The bound is None if the solver ran out of time, the partition if it has none.
-    """
-    n, m = len(task.points), len(columns.groups)
-    rows = membership(columns.groups, n).tocsr()
-    model = Model().load(
-        cost=np.array(columns.costs), lower=np.zeros(m), upper=np.ones(m), rows=rows,
-        row_lower=np.ones(n), row_upper=np.ones(n), integer=True,
-    )  # fmt: skip
-    left = max(task.clock.left, LEAST_SECONDS)
-    ended = model.solve(Clock.of(min(WHOLE_SECONDS, left)), interruptible=True)
-    solution = model.values
-    if ended not in (Status.OPTIMAL, Status.LIMIT) or len(solution) != m:
-        return None, None
-    found = np.full(n, -1, np.int64)
-    for g in np.flatnonzero(solution > 0.5):
-        found[columns.groups[int(g)]] = g
-    if (found < 0).any():
-        return None, None
-    return renumbered(found), model.dual_bound if ended == Status.OPTIMAL else None

@@ -3,40 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import CertificateError
 from csp.tables.cross.html import notebook_list
-from microagg.partitions.partition import MaskedFile, Partition, information_loss
-from microagg.records import Bools, Records
-from microagg.tables.risk import disclosure
-from microagg.variety import Variety, fewest_values
+from microagg.compliance.asked import Asked, Dropped, Found
+from microagg.compliance.suppress import Suppressed
+from microagg.partitions.partition import MaskedFile, Partition, loss_of
+from microagg.tables.risk import judged
+from microagg.variety import fewest_values
 
-if TYPE_CHECKING:
-    from csp.rules import Rule
-    from microagg.compliance.suppress import Suppressed
-
-__all__ = ["Asked", "Compliant", "Dropped", "certified"]
-
-
-@dataclass(frozen=True, slots=True)
-class Dropped:
-    """A record that is left out.
-
-    Attributes
-    ----------
-    row : int
-        Its place in the data, from 0.
-    attribute : str
-        Attribute in which it made its cluster's cell sensitive; "" if its cluster had too few
-        records left and no other could take it.
-    """
-
-    row: int
-    attribute: str
+__all__ = ["Compliant", "certified"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -104,7 +84,7 @@ class Compliant(MaskedFile):
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        hidden = int(self.hidden.sum())
+        hidden = self.suppressed_cells
         extra = f", {hidden} cells suppressed" if hidden else ""
         extra += f", {len(self.dropped)} records dropped" if self.dropped else ""
         return (
@@ -124,6 +104,11 @@ class Compliant(MaskedFile):
     def information_loss(self) -> float:
         """Of the partition, in percent: as if no mean were suppressed, and no record dropped."""
         return self.partition.information_loss
+
+    @property
+    def suppressed_cells(self) -> int:
+        """Number of means that are not published."""
+        return int(self.hidden.sum())
 
     @property
     def masked(self) -> NDArray[np.float64]:
@@ -190,63 +175,48 @@ class Compliant(MaskedFile):
         return facts
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What a masked file has to comply with, and how it is made to.
-
-    Each cluster must have the different values of all varieties, and at most `most` records. Notes
-    are for the result.
-    """
-
-    method: str
-    rule: Rule
-    negative: str = "error"
-    varieties: tuple[Variety, ...] = ()
-    most: int | None = None
-    notes: tuple[str, ...] = ()
-
-
-def certified(
-    asked: Asked,
-    records: Records,
-    partition: Partition,
-    start: tuple[float, int],
-    hidden: Bools | None = None,
-    **rest: Any,
-) -> Compliant:
+def certified(asked: Asked, method: str, found: Found) -> Compliant:
     """Return a compliant result, after the rules of tables have judged what it publishes.
 
     The searches judge groups by `Forms`, and suppression its own table; this judges the finished
-    clusters of the records that are kept anew, by the rules themselves. Of the start it is told the
-    information loss and the sensitive cells; `rest` are further attributes of the result.
+    clusters of the records that are kept anew, by the rules themselves.
 
     Raises
     ------
     CertificateError
         If a published cell is sensitive after all, or a cluster is too large or not diverse.
     """
-    found = disclosure(records, partition, asked.rule, negative=asked.negative)
-    gone = np.zeros(found.sensitive.shape, dtype=bool) if hidden is None else hidden
-    unsafe = int((found.sensitive & ~gone).sum())
-    values = tuple((v.name, v.least, fewest_values(v, partition.labels)) for v in asked.varieties)
+    records, partition, start = asked.records, found.partition, found.start
+    before = found.start_unsafe
+    if before is None:
+        before = judged(records, start, [asked.rule], negative=asked.negative)[0].count
+    rows = np.arange(records.n) if found.rows is None else found.rows
+    kept = records if found.rows is None else records.at(rows)
+    sensitive = judged(kept, partition, [asked.rule], negative=asked.negative)[0].sensitive
+    hidden = np.zeros(sensitive.shape, dtype=bool) if found.hidden is None else found.hidden
+    unsafe = int((sensitive & ~hidden).sum())
+    values = tuple(
+        (each.name, each.least, fewest_values(each, partition.labels, rows))
+        for each in asked.varieties
+    )
     lacking = [name for name, least, fewest in values if fewest < least]
     wrong = ""
     if unsafe:
-        wrong = f"{unsafe} published cells are sensitive to {found.rule}"
+        wrong = f"{unsafe} published cells are sensitive to {asked.rule}"
     elif lacking:
         wrong = f"a cluster lacks different values of {lacking[0]!r}"
     elif asked.most is not None and int(np.bincount(partition.labels).max()) > asked.most:
         wrong = f"a cluster exceeds {asked.most} records"
     if wrong:
         msg = (
-            f"{wrong} after method {asked.method!r}; this is a fault of the search, and nothing is "
+            f"{wrong} after method {method!r}; this is a fault of the search, and nothing is "
             "returned"
         )
         raise CertificateError(msg)
-    options: dict[str, Any] = {"rows": np.arange(records.n), "dropped": ()} | rest
+    loss = partition.information_loss
+    loss = loss_of(kept, partition.labels, hidden) if hidden.any() else loss
     return Compliant(
-        method=asked.method, rule=str(asked.rule), partition=partition, hidden=gone,
-        start_loss=start[0], start_unsafe=start[1], unsafe=unsafe, most=asked.most, diverse=values,
-        published_loss=information_loss(records, partition.labels, gone),
-        library=records.library, index=partition.index, notes=asked.notes, **options,
+        method, str(asked.rule), partition, rows, hidden, found.dropped, start.information_loss,
+        before, unsafe, loss, found.bound, found.suppressed, asked.most, values, records.library,
+        partition.index, records.notes,
     )  # fmt: skip

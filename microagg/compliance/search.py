@@ -13,8 +13,8 @@ import numpy as np
 
 from csp.clock import UNLIMITED, Clock
 from csp.compiled import Kernels
-from microagg.compliance.local_search import Clusters
-from microagg.compliance.sensitivity import Demand
+from microagg.compliance.kernels.local_search import Clusters
+from microagg.compliance.kernels.sensitivity import Demand
 from microagg.records import Bools, Floats, Ints
 from microagg.tables.forms import Forms
 
@@ -35,15 +35,15 @@ __all__ = [
 Progress = Callable[[str, float], None]
 
 KERNELS = Kernels(
-    "microagg.compliance.grow",
+    "microagg.compliance.kernels.growth",
     *("empty_group", "begin", "unsafe", "offer", "meet", "enlarge", "take_in", "tally"),
     *("count_unsafe", "absorb", "collect", "gather", "chains", "join", "members_of"),
     *("insert", "remove", "replaced_fits", "relocate", "exchange", "farthest_member", "split"),
     *("measure", "take", "grow", "shortfall", "missing", "mend"),
     beside=(
-        "microagg.compliance.sensitivity",
-        "microagg.compliance.merge",
-        "microagg.compliance.local_search",
+        "microagg.compliance.kernels.sensitivity",
+        "microagg.compliance.kernels.joining",
+        "microagg.compliance.kernels.local_search",
     ),
     compiling=2.0,
 )

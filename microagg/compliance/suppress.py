@@ -7,28 +7,79 @@ that protects any table, and the pattern is audited over all of these relations.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.audits.audit import Audit, audit
 from csp.clock import Clock
-from csp.errors import CertificateError
+from csp.errors import CertificateError, InputError
+from csp.exact import Number
 from csp.mechanism import Mechanism
 from csp.problem.problem import Problem
 from csp.release.release import Release
 from csp.rules import Rule
 from csp.rules.base import as_rule
 from csp.solve import Suppression, suppress
-from microagg.tables.clusters import ClusterTable
+from microagg.compliance.asked import Asked, Found, named_way
+from microagg.partitions.partition import Partition
+from microagg.tables.clusters import ClusterTable, Known, table_of
+from microagg.tables.forms import largest_read
+from microagg.tables.identities import Identity, as_identities
+from microagg.variety import fewest_values
 
-__all__ = ["Suppressed", "cluster_problem", "paired", "suppress_clusters"]
+__all__ = ["Suppress", "Suppressed", "cluster_problem", "paired", "suppress_clusters"]
 
 
 _SEARCH = 0.8
 """Share of the time for the search; the rest is for the audit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suppress:
+    """Sensitive means are suppressed, and others so that they cannot be computed.
+
+    Attributes
+    ----------
+    identities, share
+        What is known of sums of attributes: see `microagg.cells`.
+    cost, unions
+        See `cluster_problem`.
+    """
+
+    name: ClassVar[str] = "suppress"
+    identities: str | Sequence[str | Identity] | None = "detect"
+    share: Number | None = None
+    cost: str = "unit"
+    unions: bool = True
+
+    def __call__(self, asked: Asked) -> Found:
+        """Make a partition comply."""
+        start = asked.begin(asked.unruled)
+        _check_diverse(start, asked)
+        known = Known(identities=as_identities(self.identities, asked.records, self.share))
+        cells = table_of(
+            asked.records, start, known, negative=asked.negative, top=largest_read(asked.rule)
+        )
+        safe = suppress_clusters(
+            cells, asked.rule, cost=self.cost, unions=self.unions,
+            time_limit=asked.clock.seconds, progress=asked.progress,
+        )  # fmt: skip
+        return Found(start, start, int(safe.problem.primary.sum()), safe.hidden, suppressed=safe)
+
+
+def _check_diverse(partition: Partition, asked: Asked) -> None:
+    """Refuse clusters that suppressing means cannot make diverse."""
+    for variety in asked.varieties:
+        if (found := fewest_values(variety, partition.labels)) < variety.least:
+            msg = (
+                f"the partition has a cluster with {found} values of {variety.name!r}, fewer than "
+                f"{variety.least}; leave the partition out, or choose {named_way('merge')}"
+            )
+            raise InputError(msg)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -21,8 +21,8 @@ from microagg.aggregates.functions import (
     read_tolerance,
 )
 from microagg.aggregates.generalised import Generalised
-from microagg.aggregates.verify import candidate_counts
-from microagg.records import Frozen, Ints, Records, read_records
+from microagg.aggregates.verify import Case
+from microagg.records import Frozen, Ints, Records
 
 __all__ = ["AggregateAttack", "aggregate_attack", "candidates_of"]
 
@@ -160,11 +160,9 @@ def aggregate_attack(
     AggregateAttack(4 records, at least 2 candidates, 4 sums and 4 values disclosed)
     """
     share = read_tolerance(d)
-    named = _by_place(X, published)
-    counts = candidate_counts(named, published, f, share)
-    records = read_records(named, published.names, decimals=published.scale)
-    aggregates = read_aggregates(f, published.names)
-    n = records.n
+    case = Case.read(_by_place(X, published), published, f, share)
+    records, n = case.records, case.records.n
+    aggregates, counts = case.aggregates, case.candidates(n)
     sums, values = np.zeros(n, bool), np.zeros(n, bool)
     attribute, disclosed = np.full(n, -1, np.int64), np.full(n, None, object)
     for aggregate in aggregates:

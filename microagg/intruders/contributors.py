@@ -14,6 +14,7 @@ from csp.exact import UNBOUNDED, Number, exact, number_text
 from csp.tables.cross.frames import columns_to_frame
 from microagg.partitions.partition import Partition, cluster_sums, records_of
 from microagg.records import Bools, Frozen, Ints, Records
+from microagg.tables.clusters import bounds_of
 from microagg.tables.contributions import largest
 
 __all__ = ["Insiders", "insiders"]
@@ -257,7 +258,7 @@ def _bounds(
     records: Records, given: Mapping[str, tuple[Number | None, Number | None]]
 ) -> tuple[Ints, Ints]:
     """Known bounds in units; without a lower one, nothing follows from a sum."""
-    least, most = records.bounds(given)
+    least, most = bounds_of(records, given)
     for j in np.flatnonzero(least <= -UNBOUNDED):
         name, below = records.names[j], records.units[:, j] < 0
         if name in given:

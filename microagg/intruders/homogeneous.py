@@ -14,7 +14,7 @@ from csp.calls import check_known
 from csp.errors import InputError
 from csp.exact import Number, number_text
 from csp.tables.cross.frames import columns_to_frame
-from microagg.checks.reading import Attribute, classes_of, fraction_of, read_roles
+from microagg.checks.reading import Attribute, fraction_of, read_published
 from microagg.records import Frozen, Ints
 
 __all__ = ["Homogeneity", "homogeneity"]
@@ -169,7 +169,8 @@ def homogeneity(
     >>> homogeneity(data, ["age"], "illness")
     Homogeneity(4 records, disclosed illness: 2)
     """
-    keys, hidden, _ = read_roles(masked, quasi_identifiers, confidential)
+    file = read_published(masked, quasi_identifiers, confidential)
+    keys, hidden, classes = file.keys, file.confidential, file.classes
     if not hidden:
         msg = "there is no confidential attribute; name at least one"
         raise InputError(msg)
@@ -183,7 +184,6 @@ def homogeneity(
             msg = f"width of {attribute.name!r} must be 0 for text, and 0 or more for numbers"
             raise InputError(msg)
         widths.append(size)
-    classes = classes_of(keys)
     first = np.unique(classes, return_index=True)[1]
     near = _neighbours(np.column_stack([key.codes[first] for key in keys]))
     disclosed = np.zeros((len(classes), len(hidden)), dtype=bool)

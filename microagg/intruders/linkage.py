@@ -22,8 +22,7 @@ __all__ = [
     "RecordLinkage",
     "link_records",
     "nearest_records",
-    "published_records",
-    "record_rows",
+    "read_pair",
 ]
 
 CLOSE = 1e-9
@@ -200,9 +199,7 @@ def link_records(
     >>> link_records(data, halves)
     RecordLinkage(6 persons on pay: 0.3333 of links expected to be right, 0 certain)
     """
-    known = read_records(original, attributes)
-    found = published_records(masked, known.names, original)
-    behind = record_rows(rows, known.n, found.n)
+    known, found, behind = read_pair(original, masked, attributes, rows)
     check_choice("scale", scale, SCALES)
     if scale != "none":
         refuse_constant(known, "so it does not tell records apart", "leave it out")
@@ -261,23 +258,27 @@ def _closest(
     return tuple(c for c, square in zip(candidates, squares, strict=True) if square == least)
 
 
-def published_records(masked: Any, names: tuple[str, ...], original: Any) -> Records:
-    """Read the attributes named of a masked file; each must be published for every record."""
-    from microagg.compliance.result import Compliant
+def read_pair(
+    original: Any, masked: Any, attributes: Sequence[str] | None, rows: ArrayLike | None
+) -> tuple[Records, Records, Ints]:
+    """Read a file and its masked one, and the row of the first behind each record of the second.
 
-    if isinstance(masked, Compliant) and masked.hidden.any():
-        msg = (
-            f"{int(masked.hidden.sum())} cells of the masked file are suppressed; link on "
-            "attributes that are published for every record"
-        )
-        raise InputError(msg)
+    Each attribute must be published for every record.
+    """
+    whole = original if isinstance(original, Records) else named_columns(original)
+    known = read_records(whole, attributes)
     if isinstance(masked, MaskedFile):
+        if masked.suppressed_cells:
+            msg = (
+                f"{masked.suppressed_cells} cells of the masked file are suppressed; link on "
+                "attributes that are published for every record"
+            )
+            raise InputError(msg)
         masked = masked.to_columns()
     elif isinstance(masked, (np.ndarray, list, tuple)):
         array = np.asarray(masked)
-        known = isinstance(original, Records)
-        every = original.names if known else column_names(named_columns(original))
-        columns = every if array.shape[-1] == len(every) else names
+        every = whole.names if isinstance(whole, Records) else column_names(whole)
+        columns = every if array.shape[-1] == len(every) else known.names
         if array.ndim != 2 or array.shape[1] != len(columns):
             msg = (
                 f"masked file: {array.shape[-1]} columns for {len(every)} of the original; give "
@@ -286,13 +287,14 @@ def published_records(masked: Any, names: tuple[str, ...], original: Any) -> Rec
             raise InputError(msg)
         masked = {name: array[:, j] for j, name in enumerate(columns)}
     try:
-        return read_records(masked, names)
+        found = read_records(masked, known.names)
     except InputError as error:
         msg = f"masked file: {error}"
         raise InputError(msg) from None
+    return known, found, _behind(rows, known.n, found.n)
 
 
-def record_rows(rows: ArrayLike | None, persons: int, records: int) -> Ints:
+def _behind(rows: ArrayLike | None, persons: int, records: int) -> Ints:
     """Original row behind each masked record, shape (records,), checked if it is given."""
     if rows is None:
         if persons != records:

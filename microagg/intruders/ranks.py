@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from csp.errors import InputError
 from csp.exact import Number, exact, number_text
-from microagg.intruders.linkage import published_records, record_rows
-from microagg.records import Frozen, read_records
+from microagg.intruders.linkage import read_pair
+from microagg.records import Frozen
 
 __all__ = ["RankDisclosure", "rank_disclosure"]
 
@@ -103,9 +103,7 @@ def rank_disclosure(
     if not 0 <= share <= 1:
         msg = f"percent must be from 0 to 100, not {percent!r}"
         raise InputError(msg)
-    known = read_records(original, attributes)
-    found = published_records(masked, known.names, original)
-    behind = record_rows(rows, known.n, found.n)
+    known, found, behind = read_pair(original, masked, attributes, rows)
     n, reach = found.n, int(share * found.n)
     inside = np.empty(found.values.shape, dtype=bool)
     for j, column in enumerate(found.values.T):

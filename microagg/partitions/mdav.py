@@ -56,9 +56,9 @@ ROUNDS = 100
 SMALL_TREE = 200
 """A tree of at most this many records is not rebuilt when it has lost half of them."""
 
-LEFT, LABEL, GROUPS = 0, 1, 2
-"""Where the state of a run keeps the records without a cluster, the next label, and the groups of
-equal records without a cluster."""
+LEFT, LABEL, GROUPS, HALF = 0, 1, 2, 3
+"""Where the state of a run keeps the records without a cluster, the next label, the groups of equal
+records without a cluster, and how many of these are left when a tree is worth building anew."""
 
 KERNELS = Kernels(
     __name__,
@@ -191,7 +191,7 @@ def _by_tree(points: Floats, k: int, labels: Ints, report: Callable[[int], None]
     run["add_all"](sums)
     groups = groups_of(points)
     search = empty_search(points.shape[1], k)
-    state = np.array([len(points), 0, 0], np.int64)
+    state = np.array([len(points), 0, 0, 0], np.int64)
     while state[LEFT] >= 3 * k:
         # Whenever half of the groups are gone, a new tree is smaller and nearer to its centre.
         members = np.flatnonzero(groups.head >= 0)
@@ -199,9 +199,9 @@ def _by_tree(points: Floats, k: int, labels: Ints, report: Callable[[int], None]
         tree = empty_tree(points, len(members))
         drift = empty_drift(len(members), points.shape[1])
         run["begin"](tree, drift, points, members, sums, int(state[LEFT]))
-        half = len(members) // 2 if len(members) > SMALL_TREE else 0
-        while state[LEFT] >= 3 * k and state[GROUPS] > half:
-            run["rounds"](tree, drift, groups, search, points, sums, k, state, labels, ROUNDS, half)
+        state[HALF] = len(members) // 2 if len(members) > SMALL_TREE else 0
+        while state[LEFT] >= 3 * k and state[GROUPS] > state[HALF]:
+            run["rounds"](tree, drift, groups, search, points, sums, k, state, labels, ROUNDS)
             report(int(state[LEFT]))
     return int(state[LABEL])
 
@@ -256,18 +256,18 @@ def begin(tree: Tree, drift: Drift, points: Any, members: Any, sums: Sums, count
 
 def rounds(
     tree: Tree, drift: Drift, groups: Groups, search: Search, points: Any, sums: Sums, k: int,
-    state: Any, labels: Any, most: int, half: int,
+    state: Any, labels: Any, most: int,
 ) -> None:  # fmt: skip
     """Form two clusters a round while 3k records are left, for at most `most` rounds.
 
     Everything is brought up to date: tree, heap and groups, as `begin` left them, the sums over the
-    records without a cluster, the state and the labels. At `half` of the groups it ends, since then
-    the tree is worth building anew.
+    records without a cluster, the state and the labels. It ends when the tree is worth building
+    anew.
     """
     d = points.shape[1]
     centre, low, high = np.empty(d), np.empty(d), np.empty(d)
     for _ in range(most):
-        if state[LEFT] < 3 * k or state[GROUPS] <= half:
+        if state[LEFT] < 3 * k or state[GROUPS] <= state[HALF]:
             break
         means(sums, state[LEFT], centre)
         move(drift, centre)

@@ -14,7 +14,7 @@ from microagg.partitions.mondrian import CUTS, mondrian_labels
 from microagg.partitions.partition import Partition, Ranked
 from microagg.partitions.univariate import ranking_labels
 from microagg.partitions.vmdav import vmdav_labels
-from microagg.records import check_k, read_records
+from microagg.records import check_k, read_records, records_to_mask
 from microagg.scaling import scaled
 
 __all__ = ["GAMMAS", "individual_ranking", "mdav", "mondrian", "vmdav"]
@@ -81,12 +81,12 @@ def mdav(
     Partition(6 records in 2 clusters of 3 to 3 by MDAV)
     """
     clock = Clock.of(time_limit)
-    records = read_records(X, attributes, decimals=decimals, contributor=contributor)
+    records = records_to_mask(X, attributes, decimals=decimals, contributor=contributor)
     check_k(k, records.n, 2, records.contributors)
     points = scaled(records, scale, constant=constant)
     labels = mdav_labels(points, k, progress=progress, clock=clock)
     labels = joined_to_k(points, labels, records.contributor, k, clock)
-    return Partition.of(records, labels, k, "MDAV").noted(X)
+    return Partition.of(records, labels, k, "MDAV")
 
 
 def vmdav(
@@ -132,7 +132,7 @@ def vmdav(
     Partition(7 records in 2 clusters of 3 to 4 by V-MDAV(1.1))
     """
     clock = Clock.of(time_limit)
-    records = read_records(X, attributes, decimals=decimals, contributor=contributor)
+    records = records_to_mask(X, attributes, decimals=decimals, contributor=contributor)
     check_k(k, records.n, 2, records.contributors)
     points = scaled(records, scale, constant=constant)
     found: list[Partition] = []
@@ -145,7 +145,7 @@ def vmdav(
                 raise
             break
         found.append(Partition.of(records, labels, k, f"V-MDAV({value:g})"))
-    return min(found, key=lambda partition: partition.information_loss).noted(X)
+    return min(found, key=lambda partition: partition.information_loss)
 
 
 def mondrian(
@@ -191,13 +191,13 @@ def mondrian(
     [0, 1, 0, 0, 1, 1]
     """
     check_choice("cut", cut, (*CUTS, "paper"))
-    records = read_records(X, attributes, decimals=decimals, contributor=contributor)
+    records = records_to_mask(X, attributes, decimals=decimals, contributor=contributor)
     check_k(k, records.n, 2, records.contributors)
     points = scaled(records, scale, constant=constant)
     how = "relaxed" if cut == "paper" else cut
     labels = mondrian_labels(points, k, cut=how, relative=cut != "paper")
     labels = joined_to_k(points, labels, records.contributor, k)
-    return Partition.of(records, labels, k, f"Mondrian({cut})").noted(X)
+    return Partition.of(records, labels, k, f"Mondrian({cut})")
 
 
 def individual_ranking(

@@ -19,13 +19,13 @@ from csp.tables.cross.html import notebook_list
 from csp.tables.units import MOST_DECIMALS
 from microagg.kept import kept_beside
 from microagg.records import (
+    Bools,
     Floats,
     Frozen,
     Ints,
     Records,
     check_k,
     count_different,
-    notes_on,
     read_records,
 )
 from microagg.scaling import scaled
@@ -37,6 +37,7 @@ __all__ = [
     "cluster_sums",
     "in_clusters",
     "information_loss",
+    "loss_of",
     "records_of",
 ]
 
@@ -48,6 +49,11 @@ class MaskedFile(Frozen, ABC):
 
     library: str
     index: Any = None
+
+    @property
+    def suppressed_cells(self) -> int:
+        """Number of cells that are not published."""
+        return 0
 
     @abstractmethod
     def to_columns(self) -> dict[str, NDArray[Any]]:
@@ -186,11 +192,10 @@ class Partition(MaskedFile):
                 raise InputError(msg)
         if published:
             _check_exact(records)
-        centroids = cluster_means(records, groups, sizes)
-        loss = information_loss(records, groups)
         return cls(
-            groups, k, sizes, centroids, loss, records.names, method, records.library,
-            records.index, records.contributor,
+            groups, k, sizes, cluster_means(records, groups, sizes), loss_of(records, groups),
+            records.names, method, records.library, records.index, records.contributor,
+            records.notes,
         )  # fmt: skip
 
     def __repr__(self) -> str:
@@ -216,11 +221,6 @@ class Partition(MaskedFile):
     def masked(self) -> NDArray[np.float64]:
         """Every record replaced by the mean of its cluster, shape (n, d)."""
         return self.centroids[self.labels]
-
-    def noted(self, X: Any) -> Partition:
-        """Return the same, with a note if a column of the data may name contributors."""
-        notes = notes_on(X, self.names, len(self.labels), self.contributor)
-        return replace(self, notes=notes) if notes else self
 
     def members(self) -> list[NDArray[np.int64]]:
         """Give the records of each cluster, ascending."""
@@ -442,6 +442,11 @@ def information_loss(
             msg = f"no record has the label {gap}; number the clusters 0, 1, ... without gaps"
             raise InputError(msg)
     hidden = _checked_hidden(hidden, int(labels.max()) + 1, len(records.names))
+    return loss_of(records, labels, hidden)
+
+
+def loss_of(records: Records, labels: Ints, hidden: Bools | None = None) -> float:
+    """Information loss of records in clusters 0, 1, ... without gaps; see `information_loss`."""
     points = scaled(records, "standardise", constant="keep")
     order, starts = in_clusters(labels)
     sizes = np.diff(np.append(starts, len(labels)))

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from csp.calls import check_choice
+from csp.calls import check_choice, check_known
 from csp.errors import InputError
-from csp.exact import UNBOUNDED, Number
+from csp.exact import UNBOUNDED, Number, exact
 from csp.tables.contributors import Contributors
 from csp.tables.table import Table
 from microagg.partitions.partition import Partition, cluster_sums, records_of
@@ -25,7 +25,7 @@ from microagg.records import Frozen, Ints, Records
 from microagg.tables.contributions import NEGATIVE, contributions
 from microagg.tables.identities import Identity, as_identities
 
-__all__ = ["ClusterTable", "cells", "cluster_table"]
+__all__ = ["ClusterTable", "Known", "bounds_of", "cells", "cluster_table", "table_of"]
 
 TOTAL = "Total"
 RECORDS = "(records)"
@@ -146,27 +146,45 @@ def cluster_table(
     contributor: str | Sequence[Any] | None = None,
 ) -> ClusterTable:
     """Table of clusters by attributes, with what is special about its cells; see `cells`."""
+    records = records_of(X, partition, decimals, contributor)
+    found = as_identities(identities, records, share)
+    known = Known(totals=totals, groups=groups, identities=found, bounds=bounds or {})
+    return table_of(records, partition, known, negative=negative, top=top)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """What the public knows of clusters beside the cells that are published; see `cells`."""
+
+    totals: bool = True
+    groups: ArrayLike | None = None
+    identities: tuple[Identity, ...] = ()
+    bounds: Mapping[str, tuple[Number | None, Number | None]] = field(default_factory=dict)
+
+
+def table_of(
+    records: Records, partition: Partition, known: Known, *, negative: str = "error", top: int = 5
+) -> ClusterTable:
+    """Make a table of the records of a partition."""
     from scipy.sparse import coo_array, csr_array
 
-    records = records_of(X, partition, decimals, contributor)
     check_choice("negative", negative, NEGATIVE)
-    found = as_identities(identities, records, share)
     labels, sizes, d = partition.labels, partition.sizes, len(records.names)
     people = contributions(
         records.units, labels, records.names, negative=negative, top=top,
         contributor=records.contributor,
     )  # fmt: skip
     draft = _Draft(
-        records, sizes, cluster_sums(records.units, labels), *records.bounds(bounds or {})
+        records, sizes, cluster_sums(records.units, labels), *bounds_of(records, known.bounds)
     )
     draft.add_cells(list(map(str, range(len(sizes)))), draft.sums, sizes)
-    if totals:
+    if known.totals:
         draft.add_sums(TOTAL, np.arange(len(sizes)))
-    for level, codes in _levels(groups, len(sizes)):
+    for level, codes in _levels(known.groups, len(sizes)):
         for code in np.unique(codes).tolist():
             name = f"group {code}" if level is None else f"group {level}.{code}"
             draft.add_sums(name, np.flatnonzero(codes == code))
-    kept = tuple(identity for identity in found if draft.add_identity(identity))
+    kept = tuple(identity for identity in known.identities if draft.add_identity(identity))
     n = len(draft.labels)
     entries = np.array(draft.entries, dtype=np.int64).reshape(-1, 3)
     shape = (draft.relations, n)
@@ -181,7 +199,7 @@ def cluster_table(
         scale=records.scale,
         contributors=_padded(people, n),
         names=("cluster", "attribute"),
-        roots=(TOTAL, "") if totals else ("", ""),
+        roots=(TOTAL, "") if known.totals else ("", ""),
         frame=records.library,
     )
     flags = []
@@ -190,6 +208,42 @@ def cluster_table(
         mask[marked] = True
         flags.append(mask)
     return ClusterTable(table, (len(sizes), d), flags[0], flags[1], kept)
+
+
+def bounds_of(
+    records: Records, given: Mapping[str, tuple[Number | None, Number | None]]
+) -> tuple[Ints, Ints]:
+    """Publicly known least and largest value of each attribute in units, shape (d,) each.
+
+    Of attributes that are not given, all that is known is that one without a negative value has
+    none; what is unbounded is `UNBOUNDED`.
+
+    Raises
+    ------
+    InputError
+        If an attribute is unknown, its ends are not in order, or a value lies outside.
+    """
+    low = np.where(records.units.min(axis=0) >= 0, 0, -UNBOUNDED)
+    high = np.full(len(records.names), UNBOUNDED, np.int64)
+    unit = 10**records.scale
+    check_known("bounds", given, records.names)
+    for name, ends in given.items():
+        j = records.names.index(name)
+        least, most = (None if end is None else exact(end) * unit for end in (*ends, None)[:2])
+        if len(ends) != 2 or (least is not None and most is not None and least > most):
+            msg = f"bounds of {name!r} must be the least and the largest value of a record"
+            raise InputError(msg)
+        low[j] = -UNBOUNDED if least is None else int(-(-least // 1))
+        high[j] = UNBOUNDED if most is None else int(most // 1)
+        wrong = (records.units[:, j] < low[j]) | (records.units[:, j] > high[j])
+        if wrong.any():
+            msg = (
+                f"row {int(np.argmax(wrong)) + 1}, attribute {name!r}: the value lies outside "
+                f"the bounds given ({int(wrong.sum())} such rows); bounds must hold for every "
+                "record"
+            )
+            raise InputError(msg)
+    return low, high
 
 
 @dataclass(slots=True)

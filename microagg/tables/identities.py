@@ -246,7 +246,11 @@ def detect_identities(
     >>> [str(identity) for identity in microagg.detect_identities(data)]
     ['all = a + b']
     """
-    records = read_records(X, attributes, decimals=decimals)
+    return detected(read_records(X, attributes, decimals=decimals), share)
+
+
+def detected(records: Records, share: Number = "0.95") -> tuple[Identity, ...]:
+    """Find the linear identities that records obey; see `detect_identities`."""
     least = exact(share)
     if not 0 < least <= 1:
         msg = f"share must be above 0 and at most 1, not {share!r}"
@@ -285,7 +289,7 @@ def as_identities(
         if given != "detect":
             msg = f"identities {given!r}: give 'detect', None, or a list of equations"
             raise InputError(msg)
-        return detect_identities(records, share="0.95" if share is None else share)
+        return detected(records, "0.95" if share is None else share)
     return stated_identities(given, records, share)
 
 

@@ -14,7 +14,7 @@ from microagg.partitions.mdav import mdav_labels
 from microagg.partitions.partition import Partition
 from microagg.records import check_k, read_records
 from microagg.scaling import scaled
-from microagg.tables.risk import disclosure
+from microagg.tables.risk import judged
 
 __all__ = ["LADDER", "KPoint", "k_curve"]
 
@@ -119,7 +119,7 @@ def k_curve(
         partition = Partition.of(records, labels, k, "MDAV")
         sensitive = None
         if rule is not None:
-            sensitive = disclosure(records, partition, rule, negative=negative).count
+            sensitive = judged(records, partition, [rule], negative=negative)[0].count
         means = len(partition.sizes) * len(partition.names)
         found.append(KPoint(k, float(partition.information_loss), sensitive, means))
     return tuple(found)

@@ -17,12 +17,12 @@ from csp.rules import Dominance, Rule
 from csp.rules.base import as_rule, parts_of
 from csp.tables.cross.frames import columns_to_frame
 from microagg.partitions.partition import Partition, cluster_sums, records_of
-from microagg.records import Bools, Frozen, Ints
-from microagg.tables.clusters import cells
+from microagg.records import Bools, Frozen, Ints, Records
+from microagg.tables.clusters import Known, table_of
 from microagg.tables.contributions import NEGATIVE, added_up, largest
 from microagg.tables.forms import forms_of, largest_read, strictest
 
-__all__ = ["Disclosure", "corresponding_p", "disclosure", "disclosures"]
+__all__ = ["Disclosure", "corresponding_p", "disclosure", "judged"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -163,22 +163,14 @@ def disclosure(
     >>> microagg.disclosure(data, halves, "P(60)", contributor=list("aabcde"))
     Disclosure(2 of 2 cells sensitive to P(60,1), 100.00 %)
     """
-    return disclosures(
-        X, partition, [rule], negative=negative, decimals=decimals, contributor=contributor
-    )[0]
-
-
-def disclosures(
-    X: Any,
-    partition: Partition,
-    rules: Sequence[Rule | str],
-    *,
-    negative: str = "error",
-    decimals: int | None = None,
-    contributor: str | Sequence[Any] | None = None,
-) -> tuple[Disclosure, ...]:
-    """Judge one partition by several rules, each apart; see `disclosure`."""
     records = records_of(X, partition, decimals, contributor)
+    return judged(records, partition, [rule], negative=negative)[0]
+
+
+def judged(
+    records: Records, partition: Partition, rules: Sequence[Rule | str], *, negative: str = "error"
+) -> tuple[Disclosure, ...]:
+    """Judge the records of a partition by several rules, each apart."""
     check_choice("negative", negative, (*NEGATIVE, "raw"))
     wholes = [as_rule(rule) for rule in rules]
     if negative == "raw":
@@ -188,7 +180,8 @@ def disclosures(
         masks = [_raw(units, labels, rule) for rule in wholes]
     else:
         top = max(map(largest_read, wholes))
-        table = cells(records, partition, totals=False, identities=None, negative=negative, top=top)
+        alone = Known(totals=False)
+        table = table_of(records, partition, alone, negative=negative, top=top).table
         masks = [rule(table).primary for rule in wholes]
     shape = len(partition.sizes), len(records.names)
     return tuple(

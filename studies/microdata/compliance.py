@@ -93,27 +93,27 @@ def ways(
             plain = microagg.mdav(records, k, constant="keep")
             spent = time.process_time() - start
             yield _way(name, records, plain, k, "MDAV", negative, spent)
-            for method, moves in (
-                ("merge", False), ("merge", True), ("grow", True), ("drop", False),
-                ("optimise", True),
+            for title, method in (
+                ("merge", microagg.Merge(moves=False)), ("merge, moved", microagg.Merge()),
+                ("grow, moved", microagg.Grow()), ("drop", microagg.Drop()),
+                ("optimise", microagg.Optimise()),
             ):  # fmt: skip
-                if method == "optimise" and records.n > OPTIMISED:
+                if title == "optimise" and records.n > OPTIMISED:
                     continue
-                begun = None if method == "grow" else plain
+                begun = None if method.name == "grow" else plain
                 start = time.process_time()
                 try:
                     found = microagg.comply(
                         records, k, RULE, method=method, negative=negative, constant="keep",
-                        partition=begun, moves=moves, time_limit=limit,
+                        partition=begun, time_limit=limit,
                     )  # fmt: skip
                 except CellveilError:
                     continue
                 spent = time.process_time() - start
                 kept = records if not found.dropped else _kept(records, found.rows)
                 yield _way(
-                    name, kept, found.partition, k,
-                    method + (", moved" if moves and method != "optimise" else ""), negative,
-                    spent, len(found.dropped), found.bound,
+                    name, kept, found.partition, k, title, negative, spent, len(found.dropped),
+                    found.bound,
                 )  # fmt: skip
 
 

@@ -116,13 +116,13 @@ def prefixes(
 def _judged(
     name: str, records: Records, k: int, algorithm: str, rules: tuple[str, ...]
 ) -> Iterator[Count]:
-    from microagg.tables.risk import disclosures
+    from microagg.tables.risk import judged
 
     partition = partition_of(records, k, algorithm)
     # "raw" are the formulas as printed, whatever the signs; it only differs with negative values.
     modes = {FILES[name].negative, "raw"} if FILES[name].negative != "error" else {"error"}
     for negative in sorted(modes):
-        for found in disclosures(records, partition, rules, negative=negative):
+        for found in judged(records, partition, rules, negative=negative):
             yield Count(
                 name, len(records.names), algorithm, k, found.rule, negative, found.count,
                 found.cells,

@@ -8,11 +8,13 @@ import random
 from collections import Counter
 from itertools import product
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from cellveil.cli.app import app
+from csp.tables import columns
 
 HEAD = ["age", "income", "debt", "illness"]
 
@@ -96,6 +98,15 @@ def test_ranges_leave_k_candidates_for_the_sum(people: Path, tmp_path: Path) -> 
         candidates = [i for i, (a, b) in enumerate(ranges) if a[0] + b[0] <= known <= a[1] + b[1]]
         assert len(candidates) >= 3
         assert len({records[i]["illness"] for i in candidates}) >= 2
+
+
+def test_attacks_read_each_file_once(people: Path, tmp_path: Path) -> None:
+    masked = tmp_path / "masked.csv"
+    masked.write_text(people.read_text())
+    words = ("--confidential", "illness", "--original", people)
+    with mock.patch("csp.tables.columns._raw", wraps=columns._raw) as reading:
+        assert run("attack", masked, *words).exit_code == 1
+    assert Counter(call.args[0].path for call in reading.call_args_list) == {masked: 1, people: 1}
 
 
 def test_attacks_count_what_is_certain(tmp_path: Path) -> None:

@@ -124,11 +124,12 @@ def attack(
     import microagg
     from cellveil.io.files import check_outputs
     from cellveil.io.inputs import split_names
+    from csp.tables.columns import read_whole
 
     check_outputs({"--summary": summary}, [data, original])
     if confidential is None and original is None:
         refuse("name --confidential columns, or the --original file: there is nothing to attack")
-    masked: Any = written.file(data)
+    masked: Any = read_whole(written.file(data))
     known = split_names(quasi_identifiers, "--quasi-identifiers") if quasi_identifiers else None
     secret = () if confidential is None else split_names(confidential, "--confidential")
     facts: dict[str, Any] = {}
@@ -147,7 +148,7 @@ def attack(
             for one in told["confidential"]
         ]
     if original is not None:
-        before: Any = written.file(original)
+        before: Any = read_whole(written.file(original))
         known = known or _shared(before, masked, secret)
         linked = facts["linkage"] = microagg.intruders.link_records(
             before, masked, attributes=known

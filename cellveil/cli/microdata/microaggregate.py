@@ -60,14 +60,16 @@ def microaggregate(
     from csp.exact import read_whole
     from csp.rules import parse_rules
     from microagg.kept import kept_columns
-    from microagg.records import notes_on, read_records
+    from microagg.records import records_to_mask
 
     check_outputs({"-o": output, "--summary": summary, "--report": report}, [data])
     file = written.file(data)
     varied = by_column(list(asked.diverse), "--diverse", read_whole) or {}
     names = _names(file, asked, varied)
     rule = None if asked.rules is None else parse_rules(asked.rules)
-    records = read_records(file, names, decimals=asked.decimals, contributor=asked.contributor)
+    records = records_to_mask(
+        file, names, diverse=varied, decimals=asked.decimals, contributor=asked.contributor
+    )
     if records.note:
         say(records.note)
     whole = kept_columns(file, asked.keep, identifiers=asked.keep_identifiers)
@@ -80,7 +82,7 @@ def microaggregate(
         assert start is not None
         done = _judged(records, start, rule, asked, reveal=reveal)
     else:
-        done = _complied(file, records, start, rule, asked, varied, clock, reveal=reveal)
+        done = _complied(records, start, rule, asked, varied, clock, reveal=reveal)
     columns = {name: column.tolist() for name, column in done.result.to_columns().items()}
     beside = {
         name: codes if done.rows is None else [codes[i] for i in done.rows]
@@ -89,10 +91,9 @@ def microaggregate(
     if beside:
         done.facts["kept"] = sentences.count_kept(columns, beside)
         done.lines += sentences.kept_words(done.facts["kept"])
-    notes = notes_on(file, {*records.names, *varied}, records.n, records.contributor)
-    if notes:
-        done.facts["notes"] = list(notes)
-        done.lines += map(noted, notes)
+    if records.notes:
+        done.facts["notes"] = list(records.notes)
+        done.lines += map(noted, records.notes)
     if output is not None and not done.safe:
         done.lines.append(
             f"{output} was not written: some cluster means are sensitive. Add --comply merge (or "
@@ -142,21 +143,11 @@ def _judged(
 
 
 def _complied(
-    file: TextFile, records: Records, start: Partition | None, rule: Rule | None, asked: Masking,
+    records: Records, start: Partition | None, rule: Rule | None, asked: Masking,
     varied: Mapping[str, Any], clock: Clock, *, reveal: bool,
 ) -> _Done:  # fmt: skip
     """Make the means comply."""
-    ask: dict[str, Any] = asked.scaling | {"negative": asked.negative, "partition": start}
-    if asked.comply == "suppress":
-        ask |= {"identities": None if asked.no_identities else list(asked.identity) or "detect"}
-        ask |= {"cost": asked.cost or "unit"}
-    if asked.sized:
-        ask |= {"most": asked.most, "diverse": varied, "attributes": records.names}
-        ask |= {"decimals": asked.decimals}
-    if varied:
-        ask |= {"contributor": asked.contributor}
-    source: Any = file if varied else records
-    found = _compliant(source, asked.k, rule, str(asked.comply), clock, ask)
+    found = _compliant(records, start, rule, asked, varied, clock)
     lines = list(sentences.compliant_words(found, reveal=reveal))
     rows = found.rows.tolist() if found.dropped else None
     return _Done(found, found.summary(reveal=reveal), lines, rows=rows)
@@ -174,20 +165,28 @@ def _clustered(records: Records, asked: Masking, clock: Clock) -> Partition:
 
 
 def _compliant(
-    data: Any, k: int, rule: Any, method: str, clock: Clock, ask: dict[str, Any]
-) -> Compliant:
+    records: Records, start: Partition | None, rule: Any, asked: Masking,
+    varied: Mapping[str, Any], clock: Clock,
+) -> Compliant:  # fmt: skip
     """Cluster so that the rule is obeyed."""
     import microagg
     from csp.errors import Unprotectable
 
+    method: Any = asked.comply
+    if method == "suppress":
+        known = None if asked.no_identities else list(asked.identity) or "detect"
+        method = microagg.Suppress(identities=known, cost=asked.cost or "unit")
     with Meter("clustering", clock.seconds) as meter:
-        watched = meter if method == "suppress" else lambda words, share: meter.phase(words)
+        whole = asked.comply == "suppress"
+        watched = meter if whole else lambda words, share: meter.phase(words)
         try:
             return microagg.comply(
-                data, k, rule, method=method, time_limit=clock.seconds, progress=watched, **ask
-            )
+                records, asked.k, rule, method=method, attributes=records.names,
+                negative=asked.negative, partition=start, most=asked.most, diverse=varied,
+                time_limit=clock.seconds, progress=watched, **asked.scaling,
+            )  # fmt: skip
         except Unprotectable as error:
-            if method != "suppress" or not error.cell:
+            if not whole or not error.cell:
                 raise
             cluster, attribute = error.cell
             msg = (

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from csp import InputError
+from csp.tables.columns import TextFile, read_whole
 from microagg.checks import (
     anonymity,
     is_k_anonymous,
@@ -340,3 +341,15 @@ def test_bad_input_is_refused():
 def test_profiles_keep_classes_whose_values_are_all_missing():
     counts = counts_of(np.array([0, 0, 1]), np.array([-1, -1, 0]))
     assert counts == [(2,), (1,)]
+
+
+def test_declared_missing_values_of_a_file_are_missing(tmp_path):
+    path = tmp_path / "masked.csv"
+    path.write_text("age,illness\n30,flu\n30,-\n40,flu\n40,cold\n-,cold\n-,flu\n")
+    plain, file = anonymity(path, ["age"], "illness"), TextFile(path, missing=("-",))
+    found = anonymity(file, ["age"], "illness")
+    assert (plain.confidential[0].p, plain.confidential[0].missing) == (2, 0)
+    assert (found.confidential[0].p, found.confidential[0].missing) == (1, 1)
+    assert found.k == 2
+    assert anonymity(file, ["age"], missing="any").k == 2
+    assert anonymity(read_whole(file), ["age"], "illness").confidential[0].p == 1

@@ -220,7 +220,7 @@ def test_compiled_searches_do_what_the_plain_functions_do(units, k, rule, method
 def test_moves_never_lose(units, k, rule):
     assume(forms_of(text(rule)).least <= k <= len(units))
     assume(not unsafe_cells(units, [0] * len(units), [rule]))
-    still = comply(units, k, rule, "merge", moves=False)
+    still = comply(units, k, rule, microagg.Merge(moves=False))
     moved = comply(units, k, rule, "merge")
     assert moved.information_loss <= still.information_loss * (1 + 1e-9) + 1e-9
 
@@ -257,7 +257,8 @@ def test_dropped_records_are_named_with_their_attribute():
         ({"negative": "split", "method": "drop", "rule": "P(60"}, "P"),
         ({"scale": "range", "method": "optimise"}, "standardise"),
         ({"time_limit": -1, "method": "merge"}, "number of seconds"),
-        ({"identities": ["pay = pay"], "method": "merge"}, "does not suppress means"),
+        ({"identities": ["pay = pay"], "method": "merge"}, "no argument 'identities'"),
+        ({"method": microagg.Merge}, "not one of suppress, grow"),
         ({"attributes": ["pay", "pay"]}, "occurs twice"),
     ],
 )

@@ -123,9 +123,8 @@ def test_comply(
 ) -> None:
     firms = data["firm"]
     assume(k <= len(set(firms)))
-    options: dict[str, Any] = {"contributor": "firm", "method": method, "most": most}
-    if method != "suppress":
-        options["moves"] = moves
+    way = {"grow": microagg.Grow(moves), "merge": microagg.Merge(moves)}.get(method, method)
+    options: dict[str, Any] = {"contributor": "firm", "method": way, "most": most}
     least = {"P": rule[2] + 2, "NK": rule[1] + 1, "FREQ": rule[1]}[rule[0]]
     assume(k >= least)
     try:

@@ -12,7 +12,8 @@ import microagg
 from csp import InputError, Unprotectable
 from csp.compiled import at_once
 from csp.errors import OutOfTime, SolverError
-from microagg.compliance import column_generation, optimise, search
+from csp.tables.columns import TextFile
+from microagg.compliance import column_generation, search, set_partition
 from microagg.scaling import scaled
 from microagg.tables.forms import forms_of
 from tests.support.oracles_clusters import (
@@ -152,7 +153,7 @@ def test_too_many_groups_to_decide(monkeypatch):
     data = {"pay": [0, 0, 1, 1, 1, 1, 1]}  # five of a kind cannot stand by three in two clusters
     with pytest.raises(Unprotectable, match="no choice covers"):
         microagg.comply(data, 3, "P(5)", method="merge", most=5)
-    monkeypatch.setattr(optimise, "LISTED", 2)
+    monkeypatch.setattr(set_partition, "LISTED", 2)
     with pytest.raises(SolverError, match="too many groups"):
         microagg.comply(data, 3, "P(5)", method="merge", most=5)
     with pytest.raises(OutOfTime):
@@ -164,6 +165,7 @@ def test_too_many_groups_to_decide(monkeypatch):
     [
         ({"most": 2}, "at least k = 3"),
         ({"most": True}, "at least k = 3"),
+        ({"most": "5", "diverse": {"branch": 2}}, "at least k = 3"),
         ({"most": 4, "n": 11}, None),
         ({"most": 3, "n": 11}, "most=4"),
         ({"diverse": {"town": 2}}, "not among the attributes: pay, branch"),
@@ -198,3 +200,23 @@ def test_a_file_without_enough_values_is_refused():
         microagg.comply(
             {"pay": [1, 2, 3], "branch": ["a", "", "a"]}, 3, "P(1)", diverse={"branch": 2}
         )
+
+
+def test_declared_missing_values_of_a_file_count_for_none(tmp_path):
+    path = tmp_path / "pay.csv"
+    rows = zip([10, 11, 12, 40, 41, 42], ["a", "NA", "NA", "b", "a", "a"], strict=True)
+    path.write_text("pay,branch\n" + "".join(f"{pay},{branch}\n" for pay, branch in rows))
+    file = TextFile(path, missing=("NA",))
+    found = microagg.comply(file, 3, "P(1)", method="merge", diverse={"branch": 2})
+    assert found.partition.sizes.tolist() == [6]
+
+
+def test_records_carry_what_must_differ():
+    data = {"pay": [10, 11, 12, 40, 41, 42], "branch": ["a", "b", "a", "b", "a", "b"]}
+    options = {"method": "merge", "diverse": {"branch": 2}}
+    records = microagg.read_records(data, diverse=["branch"])
+    assert records.names == ("pay",)
+    found = microagg.comply(records, 3, "P(1)", **options)
+    again = microagg.comply(data, 3, "P(1)", **options)
+    assert found.partition.labels.tolist() == again.partition.labels.tolist()
+    assert found.diverse == again.diverse

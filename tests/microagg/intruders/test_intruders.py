@@ -19,7 +19,8 @@ from csp.errors import OutOfTime
 from csp.release.release import Release
 from csp.rules import as_rule
 from microagg.aggregates import Generalised, aggregate_anonymise, candidate_counts
-from microagg.compliance.result import Asked, certified
+from microagg.compliance.asked import Asked, Found
+from microagg.compliance.result import certified
 from microagg.compliance.suppress import cluster_problem, suppress_clusters
 from microagg.intruders import (
     aggregate_attack,
@@ -423,7 +424,8 @@ def test_attacks_on_nothing_are_refused():
     total[built.public] = True
     records = microagg.read_records({"x": [4, 5, 7]})
     one = microagg.Partition.of(records, np.zeros(3, int), 3, "by hand")
-    grown = certified(Asked("merge", as_rule("P(1)")), records, one, (0.0, 0))
+    asked = Asked(records, records.values, as_rule("P(1)"), 3)
+    grown = certified(asked, "merge", Found(one, one))
     for call, words in (
         (lambda: identity_attack(built), "needs the pattern"),
         (lambda: identity_attack(built, ~hidden & hidden), "no cell is suppressed"),

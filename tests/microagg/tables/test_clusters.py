@@ -265,7 +265,12 @@ def test_suppressed_clusters_withstand_an_attacker_who_uses_every_relation(rows,
     partition = microagg.Partition.of(microagg.read_records(data), labels, 3, "by hand")
     try:
         found = microagg.comply(
-            data, 3, "P(60)", partition=partition, identities=["all = a + b"], constant="keep"
+            data,
+            3,
+            "P(60)",
+            method=microagg.Suppress(identities=["all = a + b"]),
+            partition=partition,
+            constant="keep",
         )
     except Unprotectable:
         return

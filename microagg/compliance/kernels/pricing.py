@@ -12,14 +12,27 @@ these sums over the records that may still come bound what is to be added from b
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from microagg.compliance.sensitivity import Demand, collect, empty_group, take_in, unsafe
+from microagg.compliance.kernels.sensitivity import Demand, collect, empty_group, take_in, unsafe
 from microagg.records import Floats, Ints
 
-__all__ = ["cheap_groups", "distances", "greedy_group", "root_bounds"]
+__all__ = ["Lists", "cheap_groups", "distances", "extend", "greedy_group", "root_bounds"]
+
+
+class Lists(NamedTuple):
+    """Who may come next, for each number of records chosen, by the bounds of what comes then.
+
+    `who`, (t, m), are records, `adds` what each adds to the reduced cost, `keys` its bound, and
+    `listed`, (t,), how many there are.
+    """
+
+    who: Ints
+    adds: Floats
+    keys: Floats
+    listed: Ints
 
 
 def distances(root: int, points: Floats, found: Floats) -> None:
@@ -129,32 +142,31 @@ def cheap_groups(
     later = np.flatnonzero(rank > rank[root])
     if len(later) < t - 1:
         return least, 0, True
-    # For each number of records chosen: who may come next, what each adds, and its bound.
-    who = np.empty((t, len(later)), np.int64)
-    adds = np.empty((t, len(later)))
-    keys = np.empty((t, len(later)))
-    count = np.zeros(t, np.int64)
+    lists = Lists(
+        np.empty((t, len(later)), np.int64), np.empty((t, len(later))), np.empty((t, len(later))),
+        np.zeros(t, np.int64),
+    )  # fmt: skip
     at = np.zeros(t, np.int64)
     cost = np.zeros(t)
     cost[1] = -prices[root]
-    adds_root = far[later] / t - prices[later]
-    keys_root = adds_root + near[t - 2][later] / (2.0 * t)
-    order = np.argsort(keys_root, kind="mergesort")
-    count[1] = len(later)
+    adds = far[later] / t - prices[later]
+    keys = adds + near[t - 2][later] / (2.0 * t)
+    order = np.argsort(keys, kind="mergesort")
+    lists.listed[1] = len(later)
     for place in range(len(later)):
-        who[1, place] = later[order[place]]
-        adds[1, place] = adds_root[order[place]]
-        keys[1, place] = keys_root[order[place]]
+        lists.who[1, place] = later[order[place]]
+        lists.adds[1, place] = adds[order[place]]
+        lists.keys[1, place] = keys[order[place]]
     level, seen, limit = 1, 0, ceiling
     while level >= 1:
         place = at[level]
         rest = t - level
-        if place + rest > count[level]:
+        if place + rest > lists.listed[level]:
             level -= 1
             continue
         bound = cost[level]
         for i in range(place, place + rest):
-            bound += keys[level, i]
+            bound += lists.keys[level, i]
         if bound >= limit:
             level -= 1
             continue
@@ -162,9 +174,8 @@ def cheap_groups(
         if seen > nodes:
             return least, kept, False
         at[level] += 1
-        record = who[level, place]
-        chosen[level] = record
-        reached = cost[level] + adds[level, place]
+        chosen[level] = lists.who[level, place]
+        reached = cost[level] + lists.adds[level, place]
         if rest == 1:
             if reached < limit:
                 collect(chosen, demand, top, total)
@@ -177,38 +188,51 @@ def cheap_groups(
                     groups[kept] = chosen
                     kept += 1
             continue
-        # Later ones of the list only, so that no group comes twice.
-        size = 0
-        for i in range(place + 1, count[level]):
-            other = who[level, i]
-            gap = 0.0
-            for j in range(points.shape[1]):
-                step = points[other, j] - points[record, j]
-                gap += step * step
-            added = adds[level, i] + gap / t
-            key = added + near[rest - 2, other] / (2.0 * t)
-            if rest == 2 and reached + key >= limit:
-                continue
-            who[level + 1, size] = other
-            adds[level + 1, size] = added
-            keys[level + 1, size] = key
-            size += 1
-        if size < rest - 1:
-            continue
-        ranked = np.argsort(keys[level + 1, :size], kind="mergesort")
-        who[level + 1, :size] = who[level + 1, :size][ranked]
-        adds[level + 1, :size] = adds[level + 1, :size][ranked]
-        keys[level + 1, :size] = keys[level + 1, :size][ranked]
-        # A record whose own bound, with the smallest others, is too high can never come.
-        floor = reached
-        for i in range(rest - 2):
-            floor += keys[level + 1, i]
-        while size > 0 and floor + keys[level + 1, size - 1] >= limit and size > rest - 2:
-            size -= 1
-        if size < rest - 1:
+        size = extend(level, place, reached, limit, lists, points, near)
+        if size == 0:
             continue
         level += 1
-        count[level] = size
+        lists.listed[level] = size
         at[level] = 0
         cost[level] = reached
     return least, kept, True
+
+
+def extend(
+    level: int, place: int, reached: float, limit: float, lists: Lists, points: Floats, near: Floats
+) -> Any:
+    """List who may come after the record at a place of its list; return how many, 0 if too few.
+
+    These are later ones of the list only, so that no group comes twice. `reached` is the reduced
+    cost of what is chosen with that record.
+    """
+    who, adds, keys = lists.who, lists.adds, lists.keys
+    t, record = len(who), who[level, place]
+    rest, size = t - level, 0
+    for i in range(place + 1, lists.listed[level]):
+        other = who[level, i]
+        gap = 0.0
+        for j in range(points.shape[1]):
+            step = points[other, j] - points[record, j]
+            gap += step * step
+        added = adds[level, i] + gap / t
+        key = added + near[rest - 2, other] / (2.0 * t)
+        if rest == 2 and reached + key >= limit:
+            continue
+        who[level + 1, size] = other
+        adds[level + 1, size] = added
+        keys[level + 1, size] = key
+        size += 1
+    if size < rest - 1:
+        return 0
+    ranked = np.argsort(keys[level + 1, :size], kind="mergesort")
+    who[level + 1, :size] = who[level + 1, :size][ranked]
+    adds[level + 1, :size] = adds[level + 1, :size][ranked]
+    keys[level + 1, :size] = keys[level + 1, :size][ranked]
+    # A record whose own bound, with the smallest others, is too high can never come.
+    floor = reached
+    for i in range(rest - 2):
+        floor += keys[level + 1, i]
+    while size > 0 and floor + keys[level + 1, size - 1] >= limit and size > rest - 2:
+        size -= 1
+    return size if size >= rest - 1 else 0

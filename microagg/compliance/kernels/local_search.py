@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from microagg.compliance.sensitivity import (
+from microagg.compliance.kernels.sensitivity import (
     Demand,
     collect,
     empty_group,
