@@ -15,10 +15,11 @@ from microagg.compliance.suppress import Suppressed as Suppressed
 from microagg.compliance.suppress import cluster_problem as cluster_problem
 from microagg.compliance.suppress import paired as paired
 from microagg.compliance.suppress import suppress_clusters as suppress_clusters
-from microagg.partitions.methods import individual_ranking as individual_ranking
-from microagg.partitions.methods import mdav as mdav
-from microagg.partitions.methods import mondrian as mondrian
-from microagg.partitions.methods import vmdav as vmdav
+from microagg.partitions.clustering import clusters as clusters
+from microagg.partitions.clustering import individual_ranking as individual_ranking
+from microagg.partitions.clustering import mdav as mdav
+from microagg.partitions.clustering import mondrian as mondrian
+from microagg.partitions.clustering import vmdav as vmdav
 from microagg.partitions.partition import Partition as Partition
 from microagg.partitions.partition import Ranked as Ranked
 from microagg.partitions.partition import information_loss as information_loss

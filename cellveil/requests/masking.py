@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from cellveil.front import refuse
 from cellveil.requests.option import ByColumn, Repeated, option
+from microagg.partitions.methods import cluster_methods
 
 __all__ = ["Masking", "Person"]
 
@@ -50,9 +51,7 @@ class Masking:
         "COLUMN=NUMBER",
         default=(),
     )
-    clusters: Literal["mdav", "vmdav", "mondrian"] = option(
-        "How clusters are made.", default="mdav"
-    )
+    clusters: str = option("How clusters are made.", default="mdav", choices=cluster_methods())
     scale: Literal["standardise", "none", "variance", "range"] = option(
         "How attributes are made comparable.", default="standardise"
     )

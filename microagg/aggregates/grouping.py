@@ -10,7 +10,7 @@ import numpy as np
 
 from csp.compiled import Kernels
 from microagg.aggregates.functions import reach
-from microagg.partitions.mondrian import mondrian_labels
+from microagg.partitions.methods.mondrian import mondrian_labels
 from microagg.records import Bools, Ints
 from microagg.variety import Variety
 

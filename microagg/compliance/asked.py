@@ -15,7 +15,7 @@ from csp.errors import InputError, SolverError, Unprotectable, argument
 from csp.rules import Rule
 from microagg.compliance.search import Interrupted, Task, faults_of, improved, made_safe
 from microagg.compliance.set_partition import listed
-from microagg.partitions.mdav import mdav_labels
+from microagg.partitions.methods.mdav import mdav_labels
 from microagg.partitions.partition import Partition
 from microagg.records import Bools, Floats, Ints, Records, count_different
 from microagg.tables.contributions import sides_of_units

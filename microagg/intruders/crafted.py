@@ -25,7 +25,7 @@ from csp.errors import InputError
 from csp.exact import Number, exact, number_text
 from csp.rules import Rule
 from csp.rules.concentration import Form
-from microagg.partitions.mdav import mdav_labels
+from microagg.partitions.methods.mdav import mdav_labels
 from microagg.partitions.partition import cluster_sums
 from microagg.records import Frozen, Ints, Records, check_k, read_records
 from microagg.scaling import scaled

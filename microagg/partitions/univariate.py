@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 
 from csp.calls import check_choice
 from csp.compiled import Kernels
-from microagg.partitions import mdav
 from microagg.partitions.exact_means import whole
+from microagg.partitions.methods import mdav
 from microagg.records import Floats, Ints
 
 __all__ = ["METHODS", "optimal_ends", "ranking_labels"]

@@ -21,8 +21,8 @@ import numpy as np
 from csp.calls import check_choice, whole_number
 from csp.errors import InputError, phrase
 from csp.exact import exact
-from microagg.partitions.mdav import mdav_labels
-from microagg.partitions.vmdav import vmdav_labels
+from microagg.partitions.methods.mdav import mdav_labels
+from microagg.partitions.methods.vmdav import vmdav_labels
 from microagg.records import Bools, Floats, Ints
 
 __all__ = ["GROUPS", "Grouping"]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from csp.calls import check_choice
 from csp.errors import InputError
-from microagg.partitions.mdav import mdav_labels
+from microagg.partitions.methods.mdav import mdav_labels
 from microagg.partitions.partition import Partition
 from microagg.partitions.univariate import METHODS as RANKINGS
 from microagg.records import Ints, Records, check_k

@@ -10,7 +10,7 @@ from csp.clock import Clock
 from csp.errors import InputError
 from csp.rules import Rule
 from microagg.partitions.contributors import joined_to_k
-from microagg.partitions.mdav import mdav_labels
+from microagg.partitions.methods.mdav import mdav_labels
 from microagg.partitions.partition import Partition
 from microagg.records import check_k, read_records
 from microagg.scaling import scaled

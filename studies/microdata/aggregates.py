@@ -16,7 +16,7 @@ from microagg.aggregates.anonymise import METHODS, aggregate_anonymise
 from microagg.aggregates.generalise import generalise_fully
 from microagg.aggregates.generalised import Domains, width_sums
 from microagg.aggregates.grouping import mondrian_groups
-from microagg.partitions.mondrian import CUTS
+from microagg.partitions.methods.mondrian import CUTS
 from microagg.records import Records, check_k, read_records
 
 __all__ = ["SERIES", "Measurement", "measurements"]

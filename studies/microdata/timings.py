@@ -37,9 +37,9 @@ def timings(
             files[name] = partial(load, name, folder)
     for name in ("gauss", "lognormal"):
         files[name] = partial(_drawn, name)
-    from microagg.partitions.mdav import mdav_labels
-    from microagg.partitions.mondrian import mondrian_labels
-    from microagg.partitions.vmdav import vmdav_labels
+    from microagg.partitions.methods.mdav import mdav_labels
+    from microagg.partitions.methods.mondrian import mondrian_labels
+    from microagg.partitions.methods.vmdav import vmdav_labels
     from microagg.scaling import scaled
 
     ways: dict[str, Callable[[Any, int], Any]] = {

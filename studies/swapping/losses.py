@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from csp.calls import whole_number
 from csp.errors import InputError
-from microagg.partitions.mdav import mdav_labels
+from microagg.partitions.methods.mdav import mdav_labels
 from microagg.records import check_k
 from microagg.scaling import scaled
 from microagg.swapping.correlations import correlations, pairs, standard_rows

@@ -312,9 +312,9 @@ def test_what_kept_columns_and_codes_tell_is_said(tmp_path):
 
 
 def test_an_interrupt_keeps_the_partition_at_hand(data, tmp_path, monkeypatch):
-    from microagg.partitions import methods
+    from microagg.partitions import clustering
 
-    calls, real = [], methods.vmdav_labels
+    calls, real = [], clustering.vmdav_labels
 
     def interrupted(*args, **options):
         calls.append(1)
@@ -322,7 +322,7 @@ def test_an_interrupt_keeps_the_partition_at_hand(data, tmp_path, monkeypatch):
             signal.raise_signal(signal.SIGINT)
         return real(*args, **options)
 
-    monkeypatch.setattr(methods, "vmdav_labels", interrupted)
+    monkeypatch.setattr(clustering, "vmdav_labels", interrupted)
     words = (data, "-k", 3, "--attributes", "total,wage", "--clusters", "vmdav", "-o")
     most = 1
     assert run(*words, tmp_path / "one.csv").exit_code == 130

@@ -6,6 +6,7 @@ import pkgutil
 import re
 import sys
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -57,9 +58,16 @@ def changed(path: str, diff: str) -> str:
     return source
 
 
-def use(monkeypatch: pytest.MonkeyPatch, path: str, source: str) -> ModuleType:
-    """Import a source in place of the module that stands there, if any."""
+def use(monkeypatch: pytest.MonkeyPatch, folder: Path, path: str, source: str) -> ModuleType:
+    """Import a source in place of the module that stands there, if any.
+
+    A new file is also found by who looks through its folder.
+    """
     name = path.removesuffix(".py").replace("/", ".")
+    if name.split(".")[0] in PACKAGES and not (ROOT / path).exists():
+        (folder / Path(path).name).write_text(source, encoding="utf-8")
+        home = import_module(name.rpartition(".")[0])
+        monkeypatch.setattr(home, "__path__", [*home.__path__, str(folder)])
     before = vars(import_module(name)) if (ROOT / path).exists() else {}
     module = ModuleType(name)
     module.__file__ = str(ROOT / path)
@@ -76,14 +84,14 @@ def use(monkeypatch: pytest.MonkeyPatch, path: str, source: str) -> ModuleType:
     return module
 
 
-def apply(monkeypatch: pytest.MonkeyPatch, title: str) -> dict[str, ModuleType]:
+def apply(monkeypatch: pytest.MonkeyPatch, folder: Path, title: str) -> dict[str, ModuleType]:
     """Make the new and changed modules of an example the ones that are imported."""
     made = {}
     monkeypatch.setattr(words, "_RULES", dict(words._RULES))  # what an example registers
     for kind, path, body in blocks(title):
         source = body if kind == "python" else changed(path, body)
         if not path.endswith(("__init__.py", ".pyi")):
-            made[path] = use(monkeypatch, path, source)
+            made[path] = use(monkeypatch, folder, path, source)
     return made
 
 
@@ -129,16 +137,16 @@ def test_paths_of_the_page_exist() -> None:
     ],
 )
 def test_the_tests_of_the_other_examples_pass(
-    monkeypatch: pytest.MonkeyPatch, title: str, tests: str
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, title: str, tests: str
 ) -> None:
-    assert run_tests(apply(monkeypatch, title)[tests]) == 2
+    assert run_tests(apply(monkeypatch, tmp_path, title)[tests]) == 2
 
 
 # ---- the sensitivity rule --------------------------------------------------------------------
 
 
-def test_the_new_rule_works_in_a_mechanism(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = apply(monkeypatch, "A new sensitivity rule")
+def test_the_new_rule_works_in_a_mechanism(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    made = apply(monkeypatch, tmp_path, "A new sensitivity rule")
     assert run_tests(made["tests/test_remainder.py"]) == 3
     remainder = made["csp/rules/remainder.py"].Remainder
 

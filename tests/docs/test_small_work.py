@@ -14,10 +14,10 @@ SECONDS = 2.0
 """CPU time that an example may take. Compiling one loop alone takes longer."""
 
 SURE = (
-    "microagg.partitions.methods.mdav",
-    "microagg.partitions.methods.vmdav",
-    "microagg.partitions.methods.mondrian",
-    "microagg.partitions.methods.individual_ranking",
+    "microagg.partitions.clustering.mdav",
+    "microagg.partitions.clustering.vmdav",
+    "microagg.partitions.clustering.mondrian",
+    "microagg.partitions.clustering.individual_ranking",
     "microagg.compliance.comply.comply",
     "microagg.compliance.suppress.suppress_clusters",
     "microagg.swapping.methods.mdav_swap",

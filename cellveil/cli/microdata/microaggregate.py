@@ -157,11 +157,11 @@ def _clustered(records: Records, asked: Masking, clock: Clock) -> Partition:
     """Make the clusters, whether they comply or not."""
     import microagg
 
-    if asked.clusters == "mondrian":
-        return microagg.mondrian(records, asked.k, **asked.scaling)
-    make = microagg.mdav if asked.clusters == "mdav" else microagg.vmdav
     with Bar("records in clusters") as bar:
-        return make(records, asked.k, progress=bar, time_limit=clock.seconds, **asked.scaling)
+        return microagg.clusters(
+            records, asked.k, method=asked.clusters, progress=bar, time_limit=clock.seconds,
+            **asked.scaling,
+        )  # fmt: skip
 
 
 def _compliant(

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import microagg
 from csp.compiled import at_once
 from csp.errors import InputError
-from microagg.partitions import mondrian
-from microagg.partitions.mondrian import CUTS, mondrian_labels
+from microagg.partitions.methods import mondrian
+from microagg.partitions.methods.mondrian import CUTS, mondrian_labels
 from tests.support.shared import examples, shared_data
 
 

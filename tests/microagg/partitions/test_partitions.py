@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 import microagg
 from csp.compiled import at_once
 from csp.errors import InputError
-from microagg.partitions import exact_means, kdtree_search, mdav, univariate, vmdav
-from microagg.partitions.mdav import mdav_labels
+from microagg.partitions import exact_means, kdtree_search, univariate
+from microagg.partitions.methods import mdav, vmdav
+from microagg.partitions.methods.mdav import mdav_labels
+from microagg.partitions.methods.vmdav import vmdav_labels
 from microagg.partitions.univariate import ranking_labels
-from microagg.partitions.vmdav import vmdav_labels
 from tests.support import oracles_microagg as oracles
 from tests.support.shared import examples, shared_data, uncompiled
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import microagg
 from csp.errors import InputError
-from microagg.partitions.vmdav import vmdav_labels
+from microagg.partitions.methods.vmdav import vmdav_labels
 from microagg.scaling import scaled
 from microagg.swapping.grouping import Grouping
 from tests.support.shared import examples

@@ -6,7 +6,7 @@ to any of them joins if its distance from the cluster is less than gamma times t
 neighbour outside, if it has one. When fewer than k records remain, each joins the cluster with the
 nearest mean.
 
-Ties are as in `microagg.partitions.mdav`: the lowest row, or cluster, comes first.
+Ties are as in `microagg.partitions.methods.mdav`: the lowest row, or cluster, comes first.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ import numpy as np
 from csp.clock import UNLIMITED, Clock
 from csp.compiled import Kernels
 from csp.errors import InputError
-from microagg.partitions import kdtree_search, mdav
+from microagg.partitions import kdtree_search
 from microagg.partitions.exact_means import exact_mean
 from microagg.partitions.kdtree import Groups, Tree, empty_tree, groups_of, leave, squared
 from microagg.partitions.kdtree_search import Search, empty_search, k_nearest
-from microagg.partitions.mdav import LABEL, LEFT, Unassigned
+from microagg.partitions.methods import mdav
+from microagg.partitions.methods.mdav import LABEL, LEFT, Unassigned
 from microagg.records import Floats, Ints
 
 __all__ = ["COMPILED_FROM", "vmdav_labels"]

@@ -3,24 +3,83 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 from csp.calls import check_choice
 from csp.clock import Clock
 from csp.errors import OutOfTime
+from microagg.partitions import methods as ways
 from microagg.partitions.contributors import joined_to_k
-from microagg.partitions.mdav import mdav_labels
-from microagg.partitions.mondrian import CUTS, mondrian_labels
+from microagg.partitions.methods import cluster_methods
+from microagg.partitions.methods.mdav import mdav_labels
+from microagg.partitions.methods.mondrian import CUTS, mondrian_labels
+from microagg.partitions.methods.vmdav import vmdav_labels
 from microagg.partitions.partition import Partition, Ranked
 from microagg.partitions.univariate import ranking_labels
-from microagg.partitions.vmdav import vmdav_labels
 from microagg.records import check_k, read_records, records_to_mask
 from microagg.scaling import scaled
 
-__all__ = ["GAMMAS", "individual_ranking", "mdav", "mondrian", "vmdav"]
+__all__ = ["GAMMAS", "clusters", "individual_ranking", "mdav", "mondrian", "vmdav"]
 
 GAMMAS = (0.0, 0.2, 0.5, 1.1)
 """Gammas that V-MDAV tries where none is given: no single one is best on all files."""
+
+
+def clusters(
+    X: Any,
+    k: int,
+    *,
+    method: str = "mdav",
+    scale: str = "standardise",
+    attributes: Sequence[str] | None = None,
+    constant: str = "error",
+    decimals: int | None = None,
+    contributor: str | Sequence[Any] | None = None,
+    time_limit: float | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Partition:
+    """Clusters by a method that goes by its name.
+
+    Parameters
+    ----------
+    X, k, scale, attributes, constant, decimals, contributor, time_limit, progress
+        As for `mdav`. Only methods that take long heed the last two.
+    method : str
+        "mdav", "vmdav", "mondrian", or another file of `microagg.partitions.methods`.
+
+    Returns
+    -------
+    Partition
+
+    Raises
+    ------
+    InputError
+        As for `mdav`, or if there is no such method.
+    OutOfTime
+        As for `mdav`.
+
+    Examples
+    --------
+    >>> import microagg
+    >>> data = {"age": [21, 60, 24, 22, 61, 65], "pay": [9, 30, 8, 10, 33, 31]}
+    >>> microagg.clusters(data, 3, method="mondrian")
+    Partition(6 records in 2 clusters of 3 to 3 by Mondrian(nearest))
+    """
+    check_choice("method", method, cluster_methods())
+    records = records_to_mask(X, attributes, decimals=decimals, contributor=contributor)
+    how: dict[str, Any] = {"scale": scale, "constant": constant}
+    if method == "mondrian":
+        return mondrian(records, k, **how)
+    if method in ("mdav", "vmdav"):
+        make = mdav if method == "mdav" else vmdav
+        return make(records, k, **how, time_limit=time_limit, progress=progress)
+    clock = Clock.of(time_limit)
+    check_k(k, records.n, 2, records.contributors)
+    points = scaled(records, scale, constant=constant)
+    labels = import_module(f"{ways.__name__}.{method}").labels_of(points, k)
+    labels = joined_to_k(points, labels, records.contributor, k, clock)
+    return Partition.of(records, labels, k, method)
 
 
 def mdav(
