@@ -10,10 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from csp.clock import Clock
-from csp.solve.exact.guide import complete_pattern
-from csp.solve.exact.state import Run, accept_or_cut, cut_rounds, survivors
+from csp.solve.exact.heuristics.construction import complete_pattern
+from csp.solve.exact.separation import accept_or_cut, cut_rounds, survivors
+from csp.solve.exact.state import Run
 
-__all__ = ["combine_rows", "tighten"]
+__all__ = ["combine_rows", "root_cuts"]
 
 # Share of the gap that a round of the solver's cuts must close. They come first; as soon as a round
 # closes less than the first share, our own combinations of rows do better. (More of the solver's
@@ -27,15 +28,7 @@ _PATIENCE = 5
 
 
 def combine_rows(run: Run, until: Clock) -> None:
-    """Add zero-half cuts and the capacity cuts that are violated then, while the bound rises.
-
-    Parameters
-    ----------
-    run : Run
-        After its cut phase.
-    until : Clock
-        When to stop.
-    """
+    """Add zero-half cuts and the capacity cuts that are violated then, while the bound rises."""
     last, stalled = run.master.relax(), 0
     while last.x is not None and stalled < _PATIENCE:
         if run.close_enough or until.over:
@@ -52,28 +45,13 @@ def combine_rows(run: Run, until: Clock) -> None:
         run.report("combined")
 
 
-def tighten(run: Run, until: Clock) -> None:
-    """Combine rows in every way that pays, while the bound rises.
+def root_cuts(run: Run, until: Clock) -> None:
+    """Add the cuts that the solver derives at the root, and capacity cuts that are violated then.
 
-    Parameters
-    ----------
-    run : Run
-        After its cut phase, with an incumbent.
-    until : Clock
-        When to stop.
+    Ends when rounds close little of the gap; on networks, where nothing else combines rows, when
+    two in a row close next to nothing.
     """
-    _solver_cuts(run, until, _QUICK, 0)
-    if run.net is None:
-        combine_rows(run, until)
-    else:
-        _solver_cuts(run, until, _WORTH, 1)
-
-
-def _solver_cuts(run: Run, until: Clock, worth: float, patience: int) -> None:
-    """Add the solver's cuts and the capacity cuts that are violated then, while the bound rises.
-
-    Ends when more rounds in a row than `patience` close less than the share `worth` of the gap.
-    """
+    worth, patience = (_QUICK, 0) if run.net is None else (_WORTH, 1)
     fruitless = 0
     for _ in range(_ROUNDS):
         if run.best_cost is None or run.close_enough or until.over or fruitless > patience:
