@@ -32,7 +32,7 @@ from csp.solve.exact.heuristics.subspaces import (
 )
 from csp.solve.exact.separation import SEPARATORS
 from csp.solve.exact.separators.capacity import bound_by_relations, cut_relaxation, cut_sums
-from csp.solve.exact.separators.root_cuts import combine_rows, root_cuts
+from csp.solve.exact.separators.root_cuts import root_cuts
 from csp.solve.exact.state import Run
 from csp.solve.fallback import grace
 from csp.solve.large.engine import begins
@@ -43,9 +43,8 @@ __all__ = ["BRANCH", "CUTS", "NAMES", "Phase", "Schedule", "schedule_of"]
 # A gap that a tree is expected to close, and one that bounds do not close on a large table.
 _SMALL_GAP, _WIDE_GAP = 0.05, 0.2
 
-# Number of cells up to which trees find patterns without programs over parts, and from which a wide
-# gap is worth a long search.
-_SMALL_TABLE, _WIDE_TABLE = 400, 1000
+# Number of cells up to which trees find patterns without programs over parts.
+_SMALL_TABLE = 400
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -188,11 +187,6 @@ def _unsettled(run: Run) -> bool:
     return not run.settled
 
 
-def _may_have_none(run: Run) -> bool:
-    """Whether better patterns take a while, and may not be found in time."""
-    return not run.settled and run.net is None and _very_large(run)
-
-
 def _has_none(run: Run) -> bool:
     return run.best is None
 
@@ -210,26 +204,13 @@ def _begun_locally(run: Run) -> bool:
     return run.begun_locally
 
 
-def _worth_long(run: Run) -> bool:
-    return _is_wide(run) and run.problem.table.n_cells >= _WIDE_TABLE
-
-
-def _brief_subspaces(run: Run) -> bool:
+def _early_subspaces(run: Run) -> bool:
     """Whether subspaces are searched before the relaxation is tightened, for a short time."""
-    return _improvable(run) and not (run.begun_locally or _worth_long(run))
-
-
-def _long_subspaces(run: Run) -> bool:
-    """Whether the gap is one that bounds do not close: then patience pays."""
-    return _improvable(run) and not run.begun_locally and _worth_long(run)
+    return _improvable(run) and not run.begun_locally
 
 
 def _tightens(run: Run) -> bool:
     return not _stays_wide(run)
-
-
-def _combines(run: Run) -> bool:
-    return run.net is None and not _stays_wide(run)
 
 
 def _late_parts(run: Run) -> bool:
@@ -247,9 +228,8 @@ def _late_subspaces(run: Run) -> bool:
 _BEFORE = (
     # Patterns, of which any is needed, and what is known of the bound without cuts.
     Phase("regions", "heuristic", begin_locally, _in_parts, _left(0.7), "start"),
-    Phase("everything", "heuristic", suppress_everything, _may_have_none, _left(0.3), "start"),
     Phase("first patterns", "heuristic", first_patterns, _unsettled, _first, "start"),
-    Phase("everything, late", "heuristic", suppress_everything, _has_none, _late, "start"),
+    Phase("everything", "heuristic", suppress_everything, _has_none, _late, "start"),
     Phase("sums", "separator", cut_sums, _always, _all, "start"),
     # The bound, and patterns near it.
     Phase("relations", "relaxation", bound_by_relations, _stays_wide, _left(0.1), "relations"),
@@ -258,15 +238,10 @@ _BEFORE = (
     # A better incumbent leaves fewer cells to what follows.
     Phase("parts, early", "heuristic", improve_parts, _begun_locally, _left(0.2), "parts"),
     Phase(
-        "subspaces, brief", "heuristic", partial(improve, patience=5), _brief_subspaces, _brief,
+        "subspaces, early", "heuristic", partial(improve, patience=5), _early_subspaces, _brief,
         "improved",
     ),
-    Phase(
-        "subspaces, long", "heuristic", partial(improve, patience=100), _long_subspaces,
-        _left(0.8), "improved",
-    ),
     Phase("root cuts", "separator", root_cuts, _tightens, _bound, "tightened"),
-    Phase("zero-half", "separator", combine_rows, _combines, _bound, "combined"),
     Phase("parts", "heuristic", improve_parts, _late_parts, _before_branching, "parts"),
     Phase(
         "subspaces", "heuristic", partial(improve, patience=None), _late_subspaces,
@@ -283,10 +258,8 @@ CUTS = Schedule(
 BRANCH = Schedule("branch", (*_BEFORE, Phase("tree", "branching", branch, _always, _all, "branch")))
 """Those of other tables leave a gap, and the tree is kept."""
 
-NAMES = tuple(
-    dict.fromkeys([phase.name for phase in (*CUTS.phases, *BRANCH.phases)] + [*SEPARATORS])
-)
-"""All phases and separators; zero-half cuts are both."""
+NAMES = (*dict.fromkeys(phase.name for phase in (*CUTS.phases, *BRANCH.phases)), *SEPARATORS)
+"""All phases and separators."""
 
 
 def schedule_of(method: str, run: Run) -> Schedule:

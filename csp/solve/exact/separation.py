@@ -95,12 +95,10 @@ def separate(run: Run, point: Point, enough: int = 1) -> list[Cut]:
     return cuts
 
 
-def survivors(run: Run, budget: int | None, share: float = 1.0) -> NDArray[np.bool_]:
+def survivors(run: Run, budget: int | None) -> NDArray[np.bool_]:
     """Free cells that can be in a pattern whose free cells cost at most this much.
 
-    Reduced costs of the relaxation exclude the others. With a share below 1, only cells that take
-    up at most this share of what the budget leaves above the bound; a pattern outside them is then
-    possible, but not likely.
+    Reduced costs of the relaxation exclude the others.
     """
     if budget is None:
         return run.alive
@@ -109,7 +107,7 @@ def survivors(run: Run, budget: int | None, share: float = 1.0) -> NDArray[np.bo
         return run.alive
     room = max(0.0, budget - answer.bound)
     slack = 1e-6 * max(1.0, abs(answer.bound))
-    return run.alive & (answer.reduced <= share * room + slack)
+    return run.alive & (answer.reduced <= room + slack)
 
 
 def cut_rounds(

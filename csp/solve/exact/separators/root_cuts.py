@@ -1,4 +1,4 @@
-"""Tighter relaxations: cuts that the integer program's root derives, in turn with our own.
+"""Tighter relaxations: cuts that the solver derives at the root of the integer program.
 
 Capacity cuts alone leave a wide gap where several cells share the work of a requirement (three-way
 tables: up to a quarter of the optimum). Rounding combinations of them closes much of it, and
@@ -7,42 +7,17 @@ every later node, program and bound profits.
 
 from __future__ import annotations
 
-import numpy as np
-
 from csp.clock import Clock
 from csp.solve.exact.heuristics.construction import complete_pattern
 from csp.solve.exact.separation import accept_or_cut, cut_rounds, survivors
 from csp.solve.exact.state import Run
 
-__all__ = ["combine_rows", "root_cuts"]
+__all__ = ["root_cuts"]
 
-# Share of the gap that a round of the solver's cuts must close. They come first; as soon as a round
-# closes less than the first share, our own combinations of rows do better. (More of the solver's
-# cuts after these make nodes slow: proofs of 5x5x5 take twice as long.)
+# Share of the gap that a round must close: much of it where a tree with its own combinations of
+# rows follows (more of the solver's cuts make nodes slow), little on networks.
 _QUICK, _WORTH = 0.15, 0.03
 _ROUNDS = 25
-
-# Rows from which combinations begin, and rounds in a row that need not raise the bound by much.
-_STARTS = 200
-_PATIENCE = 5
-
-
-def combine_rows(run: Run, until: Clock) -> None:
-    """Add zero-half cuts and the capacity cuts that are violated then, while the bound rises."""
-    last, stalled = run.master.relax(), 0
-    while last.x is not None and stalled < _PATIENCE:
-        if run.close_enough or until.over:
-            break
-        if not run.master.add(run.master.combined(last.x, _STARTS)):
-            break
-        before = last.bound
-        for relaxed in cut_rounds(run, until=until):
-            run.raise_bound(relaxed.bound)
-        run.fix_by_reduced_cost(run.master.relax())
-        last = run.master.relax()
-        gap = np.inf if run.best_cost is None else run.best_cost - run.constant - before
-        stalled = 0 if last.bound - before > _WORTH / 10 * gap else stalled + 1
-        run.report("combined")
 
 
 def root_cuts(run: Run, until: Clock) -> None:

@@ -15,7 +15,7 @@ from csp import suppress
 from csp.clock import UNLIMITED
 from csp.compiled import at_once
 from csp.solve.cuts import Cut
-from csp.solve.exact.separators.root_cuts import combine_rows
+from csp.solve.exact.branching.node_relaxation import NodeRelaxation
 from csp.solve.exact.zero_half import KERNELS, zero_half
 from tests.csp.solve.exact.separators.test_root_cuts import cube
 from tests.support.schedules import run_before, work_of
@@ -115,11 +115,20 @@ def test_combined_rows_raise_the_bound_and_leave_the_optimum(seed: int, cost: in
     run = run_before(problem, "cuts")
     run.try_incumbent(best.pattern)  # what no pattern as cheap as this one holds is left out
     work_of("cuts")(run, UNLIMITED)
-    before = run.master.relax().bound
-    combine_rows(run, UNLIMITED)
-    rounded = [cut for cut in run.master.cuts if cut.kind == "rounded"]
-    assert rounded
-    assert run.master.relax().bound > before
-    assert run.bound <= best.cost
-    for cut in rounded:
+    lp = NodeRelaxation(problem, run.alive, run.master.cuts, 0)
+    lower, upper = np.zeros(len(lp.cells)), np.ones(len(lp.cells))
+    bounds, found = [], []
+    while len(bounds) < 9:
+        point = lp.solve_node(lower, upper, np.inf, UNLIMITED)
+        assert point is not None
+        bounds.append(point.bound)
+        rounded = lp.combined(lp.full(point.x), 200)
+        if not rounded:
+            break
+        found += rounded
+        lp.enter(rounded)
+    assert found
+    assert bounds[-1] > bounds[0]
+    assert run.constant + bounds[-1] <= best.cost
+    for cut in found:
         assert cut.slack(best.pattern.astype(float)) >= 0

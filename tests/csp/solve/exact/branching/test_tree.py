@@ -38,7 +38,7 @@ def bare_tree(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
         branch.branch(run, until)
         said.append(run.canonical)
 
-    works = {name: work_of(name) for name in ("first patterns", "everything, late", "sums")}
+    works = {name: work_of(name) for name in ("first patterns", "everything", "sums")}
     replace_phases(monkeypatch, {**works, "tree": noted}, only=True)
     monkeypatch.setattr(branch, "_DISTINCT", 1)
     monkeypatch.setattr(node_relaxation, "_OLD", 1)

@@ -13,7 +13,7 @@ from csp.attacker.exact import common_denominator
 from csp.audits.audit import judge
 from csp.clock import UNLIMITED, Clock
 from csp.solve.exact.heuristics.subspaces import improve
-from csp.solve.exact.separators.root_cuts import combine_rows, root_cuts
+from csp.solve.exact.separators.root_cuts import root_cuts
 from csp.solve.general.neighbourhood import Neighbourhood
 from instances import synthetic
 from tests.support.independent_audit import unproved
@@ -35,7 +35,6 @@ def test_rounded_cuts_hold_for_safe_patterns_and_raise_the_bound() -> None:
     run = run_before(problem, "root cuts")
     before = run.bound
     root_cuts(run, UNLIMITED)
-    combine_rows(run, UNLIMITED)
     rounded = [cut for cut in run.master.cuts if cut.kind == "rounded"]
     assert rounded
     assert before < run.bound <= run.best_cost
@@ -86,7 +85,6 @@ def test_rounded_cuts_that_may_exclude_a_tie_are_forgotten() -> None:
     problem = cube((5, 5, 4), 1)
     run = run_before(problem, "root cuts")
     root_cuts(run, UNLIMITED)
-    combine_rows(run, UNLIMITED)
     cost = run.best_cost - run.constant
     assert all(cut.below > cost for cut in run.master.cuts)
     assert any(cut.below < np.inf for cut in run.master.cuts)
