@@ -46,7 +46,8 @@ def bench(
         str | None,
         typer.Option(
             metavar="SOLVERS",
-            help="ours, ours:METHOD, argus, modular, ilp, ilp:SOLVER, ilp:*; separated by commas.",
+            help="ours, ours:METHOD, argus, modular, ilp, ilp:SOLVER, ilp:*, without:PHASE, "
+            "without:*; separated by commas.",
             show_default="ours and those each spec names",
         ),
     ] = None,

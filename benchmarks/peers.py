@@ -1,9 +1,10 @@
 """Every solver behind one call: a problem and a time limit in, a `Run` out.
 
 Solvers are named ``ours`` (or ``ours:METHOD``), ``argus`` (pytauargus, optimal), ``modular``
-(pytauargus, HiTaS), ``ilp`` (the PuLP program with HiGHS) and ``ilp:NAME`` (with another
-solver of PuLP). Each run is a process of its own: a crash, a time-out or a missing package is an
-outcome, and memory and CPU can be compared. Every pattern is judged by our exact audit.
+(pytauargus, HiTaS), ``ilp`` (the PuLP program with HiGHS), ``ilp:NAME`` (with another solver of
+PuLP), and ``without:NAME``, ours without a phase or separator of its schedule. Each run is a
+process of its own: a crash, a time-out or a missing package is an outcome, and memory and CPU can
+be compared. Every pattern is judged by our exact audit.
 """
 
 from __future__ import annotations
@@ -30,10 +31,11 @@ from csp import audit
 from csp.errors import CellveilError, InputError, OutOfTime
 from csp.problem.problem import Problem
 from csp.solve import METHODS
+from csp.solve.exact.schedule import NAMES
 
 __all__ = ["BASES", "Run", "attend", "expand", "run"]
 
-BASES = ("ours", "argus", "modular", "ilp")
+BASES = ("ours", "argus", "modular", "ilp", "without")
 """Kinds of solver."""
 
 _CHILD = "from benchmarks.worker import main; main()"
@@ -96,23 +98,28 @@ class Run:
 
 
 def expand(names: Sequence[str]) -> list[str]:
-    """Solvers by name, with ``ilp:*`` replaced by every solver that PuLP finds.
+    """Solvers by name, with ``ilp:*`` and ``without:*`` replaced by all that there are.
 
     Raises
     ------
     InputError
-        For an unknown solver, or an unknown method of ours.
+        For an unknown solver, or an unknown method or phase of ours.
     """
+    known = {"ours": ("method", METHODS), "without": ("phase", NAMES)}
     found: list[str] = []
     for name in names:
         base, _, rest = name.partition(":")
         if base not in BASES or (rest and base in ("argus", "modular")):
             msg = f"there is no solver {name!r}; there are {', '.join(BASES)}"
             raise InputError(msg)
-        if base == "ours" and rest and rest not in METHODS:
-            msg = f"method {rest!r} is not one of {', '.join(METHODS)}"
+        if rest == "*" and base != "ours":
+            found += [f"{base}:{one}" for one in (pulp_solvers() if base == "ilp" else NAMES)]
+            continue
+        kind, able = known.get(base, ("", ()))
+        if kind and rest not in able and name != "ours":
+            msg = f"{kind} {rest!r} is not one of {', '.join(able)}"
             raise InputError(msg)
-        found += [f"ilp:{solver}" for solver in pulp_solvers()] if rest == "*" else [name]
+        found.append(name)
     return list(dict.fromkeys(found))
 
 

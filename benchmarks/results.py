@@ -111,7 +111,7 @@ def versions(solver: str) -> str:
     Our own includes a fingerprint of the sources of `csp`, so that results of other states of the
     code are told apart.
     """
-    base = solver.partition(":")[0]
+    base = solver.partition(":")[0].replace("without", "ours")
     words = []
     if base in ("ours", "ilp"):
         words = [

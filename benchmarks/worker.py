@@ -118,6 +118,8 @@ def _prepared(job: Job, folder: Path) -> Solve:
         return _our_batch(job) if base == "ours" else _their_batch(job, name)
     if base == "ours":
         return _our_audit(job) if job.task == "audit" else _ours(job, name or job.method)
+    if base == "without":
+        return _ours(job, job.method, frozenset({name}))
     if base == "ilp":
         return _ilp(job, name)
     prepare = {"argus": prepare_optimal, "modular": prepare_modular}[base]
@@ -125,13 +127,15 @@ def _prepared(job: Job, folder: Path) -> Solve:
     return lambda: (run(), None, 1)
 
 
-def _ours(job: Job, method: str) -> Solve:
+def _ours(job: Job, method: str, without: frozenset[str] = frozenset()) -> Solve:
     from csp import suppress
+    from csp.solve.incumbent import left_out
 
     _warm_up(method)
 
     def solve() -> tuple[Found, float | None, int]:
-        result = suppress(job.problem, method=method, time_limit=job.time_limit)
+        with left_out(without):
+            result = suppress(job.problem, method=method, time_limit=job.time_limit)
         proof = None
         if result.proven:
             ties = result.phases.get("tie-break", 0.0)

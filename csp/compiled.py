@@ -61,6 +61,8 @@ class Kernels:
         Whose compiled functions take the place of plain ones of the same name.
     built : callable, optional
         Returns, by name, what takes the place of plain functions in compiled code alone.
+    inlined : tuple of str, optional
+        Functions whose code takes the place of calls of them.
     compiling : float, optional
         Seconds of plain work after which it pays to compile, in place of `COMPILING`: for
         functions that take that long to compile.
@@ -79,11 +81,12 @@ class Kernels:
         beside: tuple[str, ...] = (),
         given: Kernels | None = None,
         built: Callable[[], Functions] | None = None,
+        inlined: tuple[str, ...] = (),
         compiling: float | None = None,
         **options: Any,
     ) -> None:
         self._homes, self._names = (*beside, home), names
-        self._compiling = compiling
+        self._compiling, self._inlined = compiling, inlined
         self._given, self._built, self._options = given, built, options
         self._spent, self._pays = 0.0, False
         self._kept: dict[str, bool] = {}
@@ -107,7 +110,7 @@ class Kernels:
         given = {} if self._given is None else dict(self._given.compiled)
         given |= {} if self._built is None else self._built()
         modules = tuple(map(import_module, self._homes))
-        functions = compile_together(modules, self._names, given, **self._options)
+        functions = compile_together(modules, self._names, given, self._inlined, **self._options)
         return MappingProxyType(given | functions)
 
     @property
@@ -183,6 +186,7 @@ def compile_together(
     modules: tuple[ModuleType, ...],
     names: tuple[str, ...],
     given: Mapping[str, Any] = MappingProxyType({}),
+    inlined: tuple[str, ...] = (),
     **options: Any,
 ) -> dict[str, Any]:
     """Compile copies of plain functions that see one another; the plain ones stay as they are.
@@ -196,6 +200,8 @@ def compile_together(
     given : mapping of str to function
         Compiled functions that take the place of plain ones of the same name; a change of their
         files compiles all anew as well.
+    inlined : tuple of str
+        Functions whose code takes the place of calls of them.
     **options
         Of ``numba.njit``.
 
@@ -214,6 +220,7 @@ def compile_together(
     space |= given
     parts = (*modules, sys.modules[__name__])
     sources = [module.__name__ + getsource(module) for module in parts]
+    sources += inlined
     sources += [f"{name} {_stamp_of(f)}" for name, f in sorted(given.items())]
     stamp = hashlib.blake2b("\0".join(sources).encode()).hexdigest()
     for name, f in plain.items():
@@ -224,7 +231,8 @@ def compile_together(
         # What is on disk names modules by where they were: after an upgrade that moved one, numba
         # cannot even read it. So every version has files of its own.
         copy.__qualname__ = f"{name}_{stamp[:12]}"
-        space[name] = _compiler(options)(copy)
+        more = {"forceinline": True} if name in inlined else {}
+        space[name] = _compiler({**options, **more})(copy)
         _stamps[id(space[name])] = space[name], stamp
     return {name: space[name] for name in names}
 

@@ -22,7 +22,7 @@ from csp.errors import InputError, OutOfTime, Unprotectable
 from csp.exact import UNBOUNDED
 from csp.problem.problem import Problem
 from csp.solve import suppress
-from csp.solve.exact.tiebreak import prefers
+from csp.solve.exact.branching.tiebreak import prefers
 from csp.solve.order import BINARY_UP_TO, label_order, reordered
 from csp.tables.cells import as_flags
 

@@ -14,25 +14,15 @@ from csp.compiled import Kernels
 
 __all__ = ["KERNELS", "ends", "orient", "push"]
 
-KERNELS = Kernels(__name__, "push", "ends", "orient")
+KERNELS = Kernels(__name__, "push", "grown", "ends", "orient")
 
 
 def push(
-    start: NDArray[np.int64],
-    half: NDArray[np.int64],
-    to: NDArray[np.int64],
-    up: NDArray[np.int64],
-    down: NDArray[np.int64],
-    flow: NDArray[np.int64],
-    source: int,
-    sink: int,
-    banned: int,
-    limit: int,
-    scratch: NDArray[np.int64],
-    touched: NDArray[np.int64],
-    seen: NDArray[np.bool_],
-    count: int,
-) -> tuple[int, int]:
+    start: NDArray[np.int64], half: NDArray[np.int64], to: NDArray[np.int64],
+    up: NDArray[np.int64], down: NDArray[np.int64], flow: NDArray[np.int64],
+    source: int, sink: int, banned: int, limit: int,
+    scratch: NDArray[np.int64], touched: NDArray[np.int64], seen: NDArray[np.bool_], count: int,
+) -> tuple[int, int]:  # fmt: skip
     """Push up to `limit` units from source to sink by Dinic's method, without cell `banned`.
 
     Parameters
@@ -132,24 +122,27 @@ def push(
     return total, count
 
 
+def grown(array: NDArray[np.int64], used: int, needed: int) -> NDArray[np.int64]:
+    """Return the array, or a longer one that begins with what is used of it."""
+    size = len(array)
+    if needed <= size:
+        return array
+    while size < needed:
+        size *= 2
+    longer = np.empty(size, np.int64)
+    longer[:used] = array[:used]
+    return longer
+
+
 def ends(
-    start: NDArray[np.int64],
-    half: NDArray[np.int64],
-    to: NDArray[np.int64],
-    up: NDArray[np.int64],
-    down: NDArray[np.int64],
-    tail: NDArray[np.int64],
-    head: NDArray[np.int64],
-    target: NDArray[np.int64],
-    signs: NDArray[np.int64],
-    enough: NDArray[np.int64],
-    first: int,
-    last: int,
-    served: NDArray[np.int64],
-    reach: NDArray[np.int64],
+    start: NDArray[np.int64], half: NDArray[np.int64], to: NDArray[np.int64],
+    up: NDArray[np.int64], down: NDArray[np.int64],
+    tail: NDArray[np.int64], head: NDArray[np.int64],
+    target: NDArray[np.int64], signs: NDArray[np.int64], enough: NDArray[np.int64],
+    first: int, last: int, served: NDArray[np.int64], reach: NDArray[np.int64],
 ) -> tuple[
     NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]
-]:
+]:  # fmt: skip
     """Find how far each of the targets ``first .. last - 1`` can move in its direction.
 
     A flow found for one target also serves every other target that it moves far enough.
@@ -208,10 +201,7 @@ def ends(
                 scratch, touched, seen, count,
             )  # fmt: skip
             if pushed < limit:
-                while cut_used + nodes > len(cut_nodes):
-                    more = np.empty(2 * len(cut_nodes), np.int64)
-                    more[:cut_used] = cut_nodes[:cut_used]
-                    cut_nodes = more
+                cut_nodes = grown(cut_nodes, cut_used, cut_used + nodes)
                 for v in range(nodes):
                     if scratch[0, v] >= 0:
                         cut_nodes[cut_used] = v
@@ -219,13 +209,7 @@ def ends(
         flow[j] = sign * pushed
         touched[count] = j
         count += 1
-        while used + count > len(cells):
-            wider = np.empty(2 * len(cells), np.int64)
-            wider[:used] = cells[:used]
-            cells = wider
-            wider = np.empty(2 * len(steps), np.int64)
-            wider[:used] = steps[:used]
-            steps = wider
+        cells, steps = grown(cells, used, used + count), grown(steps, used, used + count)
         for i in range(count):
             cell = touched[i]
             if flow[cell] != 0:

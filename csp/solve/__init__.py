@@ -58,9 +58,9 @@ def suppress(
     ----------
     problem : Problem
     method : {"auto", "cuts", "branch", "large", "small", "ilp", "ilp:SOLVER"}
-        "cuts" solves integer programs and adds cuts in turn (`csp.solve.exact.cut_loop`); "branch"
-        keeps one tree and adds cuts at its nodes (`csp.solve.exact.tree`). "auto" is "cuts" for
-        networks (two-way tables, also with one hierarchy), "large" for other labelled tables from
+        "cuts" solves integer programs and adds cuts in turn; "branch" keeps one tree and adds cuts
+        at its nodes (both are schedules of `csp.solve.exact`). "auto" is "cuts" for networks
+        (two-way tables, also with one hierarchy), "large" for other labelled tables from
         10,000 cells on, "branch" for the rest, which begins with it from 1,000 or 2,000 cells on.
         "large" finds witnesses in parts of the table (`csp.solve.large`); it takes tables in which
         every relation runs along one dimension, and seldom proves an optimum. "small" is
@@ -269,13 +269,7 @@ def _solve(
     from csp.solve.exact.cut_loop import solve_by_cuts
 
     return solve_by_cuts(
-        problem,
-        clock=clock,
-        gap=gap,
-        integer=integer,
-        seed=seed,
-        progress=progress,
-        tree=None if method == "auto" else method == "branch",
+        problem, clock=clock, gap=gap, integer=integer, seed=seed, progress=progress, method=method
     )
 
 

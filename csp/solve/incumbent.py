@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import NoReturn
 
@@ -17,15 +19,33 @@ from csp.problem.problem import Problem
 from csp.solve.cuts import round_up, smallest_step
 from csp.solve.result import Progress, ProgressCallback, Suppression, cost_of
 
-__all__ = ["NONE_IN_TIME", "Incumbent", "Shown"]
+__all__ = ["NONE_IN_TIME", "Incumbent", "Shown", "left_out"]
 
 # Share of the largest cost of a free cell that a float solver may take for nothing.
 _TELLS = 1e-6
 
 NONE_IN_TIME = "no safe pattern was found in the time given; allow more time"
 
+_LEFT_OUT: ContextVar[frozenset[str]] = ContextVar("left_out", default=frozenset())
+
 Shown = Mapping[int, Sequence[tuple[Claim, Claim]]]
 """Pairs of lower and upper claims about primary cells."""
+
+
+@contextmanager
+def left_out(names: Iterable[str]) -> Iterator[None]:
+    """Have searches leave out phases and separators, to measure what these are worth.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Of `csp.solve.exact.schedule.NAMES`.
+    """
+    before = _LEFT_OUT.set(frozenset(names))
+    try:
+        yield
+    finally:
+        _LEFT_OUT.reset(before)
 
 
 @dataclass(eq=False, repr=False)
@@ -53,6 +73,8 @@ class Incumbent:
         Two different costs differ by at least this much.
     constant : int
         Cost of what is suppressed anyway.
+    without : frozenset of str
+        Names that are `left_out`.
     """
 
     problem: Problem
@@ -72,6 +94,7 @@ class Incumbent:
     ceiling: float = np.inf
     step: int = field(init=False)
     constant: int = field(init=False)
+    without: frozenset[str] = field(init=False, default_factory=_LEFT_OUT.get)
 
     def __post_init__(self) -> None:
         self.step = smallest_step(self.problem.cost[self.problem.free])

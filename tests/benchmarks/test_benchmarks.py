@@ -24,6 +24,7 @@ from benchmarks.specs import GROUPS, Spec, choose, digest, specs
 from cellveil import signals
 from csp import audit, suppress
 from csp.errors import InputError
+from tests.support.schedules import replace_phases
 
 SAFE = peers.Run(
     "ours", "proven", 2.0, 2.1, 1.9, value=10, bound=Fraction(10), proven=True, suppressed=4,
@@ -297,6 +298,20 @@ def test_solvers_fit_the_task():
     found = peers.expand(["ilp:*", "ours"])
     assert "ilp:HiGHS" in found
     assert found[-1] == "ours"
+
+
+def test_a_phase_can_be_left_out_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "without:tree" in peers.expand(["without:*"])
+    for name in ("without", "without:trees"):
+        with pytest.raises(InputError, match="is not one of"):
+            peers.expand([name])
+    begun: list[str] = []
+    replace_phases(monkeypatch, {"first patterns": lambda *_: begun.append("first")})
+    monkeypatch.setattr(worker, "_warm_up", lambda _: None)
+    for solver in ("ours", "without:first patterns"):
+        job = worker.Job(solver, posed.frequency(5, 5), "auto", 60.0)
+        assert worker.perform(job, Path(), lambda: None).found.proven
+    assert begun == ["first"]
 
 
 # ---- what is wrong, what is missed ---------------------------------------------------------------

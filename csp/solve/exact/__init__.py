@@ -1,10 +1,9 @@
 """Proven cheapest patterns of any table, by cuts.
 
-`cut_loop` is the order of all phases and `state` what they share. `master` is the program over all
-cuts, with its `relaxation` (at the nodes of a tree, `node_relaxation`), the solver's own
-`root_cuts` and `zero_half` cuts; `tree` branches; `unions` has the cuts for sums of cells. `guide`
-says where patterns come from, `part_programs` improves them, `tiebreak` says which of the cheapest
-is preferred.
+`schedule` is the list of all phases, each a plug-in in the folder of its role (`heuristics`,
+`separators`, `branching`), and `cut_loop` its driver. They share the `state` of a run and its
+`separation`: separators by priority, and answers to proposed patterns. `master` is the program over
+all cuts, with its `relaxation` and `zero_half` cuts; `unions` has the cuts for sums of cells.
 
 Bounds of relaxations come from the multipliers of the cuts, so that the solver's tolerances cannot
 raise them; those of integer programs are the solver's. What large networks do otherwise is tested

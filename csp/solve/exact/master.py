@@ -160,10 +160,6 @@ class Master:
         reduced[self._free] = found.reduced
         return Answer(Status.OPTIMAL, self._full(found.x), found.bound, reduced)
 
-    def combined(self, x: NDArray[np.float64], most: int) -> list[Cut]:
-        """Zero-half cuts that the solution of the relaxation violates."""
-        return [] if self._lp is None else self._lp.combined(x, most)
-
     def search(
         self,
         objective: NDArray[np.float64],

@@ -21,7 +21,9 @@ __all__ = ["CUTS", "search"]
 CUTS = 512
 """Cuts kept at one node; further ones still raise the bound."""
 
+# Few nodes settle most tables; the flows that sharpen bounds pay only after these.
 _QUICK = 16
+
 _ENDLESS = np.int64(2**62)
 
 
@@ -82,6 +84,19 @@ def by_size(cuts: NDArray[np.uint64], count: int) -> None:
         cuts[j + 1] = cut
 
 
+def pay_all(
+    cuts: NDArray[np.uint64], count: int, rest: NDArray[np.int64], cost_of: NDArray[np.int64],
+    cells: int, bound: int,
+) -> int:  # fmt: skip
+    """Pay for all cuts, the smallest first, from full costs on; return the bound after that."""
+    by_size(cuts, count)
+    for e in range(cells):
+        rest[e] = cost_of[e]
+    for i in range(count):
+        bound += ascend(cuts[i], rest)
+    return bound
+
+
 def ascend_further(
     ends: NDArray[np.int64], star: NDArray[np.uint64], room: NDArray[np.int64],
     moves: NDArray[np.uint64], need: NDArray[np.int64], flow: NDArray[np.int64],
@@ -123,6 +138,104 @@ def ascend_further(
     return count, bound
 
 
+def probe_all(
+    ends: NDArray[np.int64], star: NDArray[np.uint64], room: NDArray[np.int64],
+    moves: NDArray[np.uint64], need: NDArray[np.int64], flow: NDArray[np.int64],
+    found: NDArray[np.uint64], cuts: NDArray[np.uint64],
+    inside: Any, opens: Any, todo: Any, safe: Any, count: int,
+) -> tuple[int, Any]:  # fmt: skip
+    """Add the cuts of cells that are not protected.
+
+    Returns
+    -------
+    int
+        Number of cuts; -1 if no pattern below the node is safe.
+    uint64
+        Cells known to be protected.
+    """
+    while todo != NONE:
+        p = lowest(todo)
+        todo &= todo - ONE
+        if not probe(ends, star, room, moves, need, flow, found, inside, opens, p):
+            safe |= ONE << np.uint64(p)
+        elif found[0] == NONE or found[1] == NONE:
+            return -1, safe
+        else:
+            cuts[count] = found[0]
+            count += 1
+            if found[1] != found[0]:
+                cuts[count] = found[1]
+                count += 1
+    return count, safe
+
+
+def too_expensive(
+    opens: Any, rest: NDArray[np.int64], spare: int, inside: Any, best: Any
+) -> Any:  # fmt: skip
+    """Cells that no better pattern has: too expensive, or as expensive but too high."""
+    gone = NONE
+    left = opens
+    while left != NONE:
+        bit = left & (~left + ONE)
+        left &= left - ONE
+        r = rest[lowest(bit)]
+        if r > spare or (r == spare and (inside | bit) >= best):
+            gone |= bit
+    return gone
+
+
+def shrink(
+    cuts: NDArray[np.uint64], count: int, gone: Any, inside: Any
+) -> tuple[bool, Any, Any]:  # fmt: skip
+    """Take cells out of all cuts.
+
+    Returns
+    -------
+    bool
+        Whether a cut had one of them.
+    uint64
+        A smallest cut; empty if nothing is left of one.
+    uint64
+        Least number of a pattern that holds what is inside: disjoint cuts each add at least their
+        lowest cell.
+    """
+    number, used = inside, NONE
+    smallest = cuts[0]
+    shrunk = False
+    for i in range(count):
+        cut = cuts[i] & ~gone
+        if cut == NONE:
+            return True, cut, number
+        if cut != cuts[i]:
+            shrunk = True
+            cuts[i] = cut
+        if cut & used == NONE:
+            number |= cut & (~cut + ONE)
+            used |= cut
+        if i == 0 or size(cut) < size(smallest):
+            smallest = cut
+    return shrunk, smallest, number
+
+
+def pick_cell(
+    cuts: NDArray[np.uint64], count: int, cost_of: NDArray[np.int64], smallest: Any
+) -> int:  # fmt: skip
+    """Choose the cell of a smallest cut with the most cuts for its cost, lowest first."""
+    pick, most = lowest(smallest), 0
+    left = smallest
+    while left != NONE:
+        bit = left & (~left + ONE)
+        e = lowest(left)
+        left &= left - ONE
+        hits = 0
+        for i in range(count):
+            if cuts[i] & bit != NONE:
+                hits += 1
+        if most == 0 or cost_of[e] / hits < cost_of[pick] / most:
+            pick, most = e, hits
+    return pick
+
+
 def search(net: Net, case: Case, work: Work, limit: int) -> bool:
     """Work off the stack of open nodes, up to `limit` of them; True if none is left.
 
@@ -133,7 +246,6 @@ def search(net: Net, case: Case, work: Work, limit: int) -> bool:
     state, stack, price, best = work.state, work.stack, work.price, work.best
     cuts, rest, flow, found = work.cuts, work.rest, work.flow, work.found
     cost_of, may, needy = case.cost, case.marks[0], case.marks[2]
-    cells = ends.shape[1]
     until = state[2] + limit
     while state[0] > 0 and state[2] < until:
         state[0] -= 1
@@ -141,10 +253,8 @@ def search(net: Net, case: Case, work: Work, limit: int) -> bool:
         inside, out, safe = stack[top, 0], stack[top, 1], stack[top, 2]
         cost, least = price[top, 0], price[top, 1]
         state[2] += 1
-        # Few nodes settle most tables; the flows that sharpen bounds pay only after that.
         quick = state[2] <= _QUICK
-        opens = NONE
-        count = 0
+        opens, count = NONE, 0
         grown = True
         while True:
             if grown:
@@ -156,25 +266,12 @@ def search(net: Net, case: Case, work: Work, limit: int) -> bool:
                 count, lone = lone_lines(star, lines, (inside & may) | needy, cuts, inside, opens)
                 if count < 0:
                     break
-                todo = needy & ~safe & ~lone
-                if quick and count > 0:
-                    todo = NONE
-                dead = False
-                while todo != NONE:
-                    p = lowest(todo)
-                    if not probe(ends, star, room, moves, need, flow, found, inside, opens, p):
-                        safe |= ONE << np.uint64(p)
-                    elif found[0] == NONE or found[1] == NONE:
-                        dead = True
-                        break
-                    else:
-                        cuts[count] = found[0]
-                        count += 1
-                        if found[1] != found[0]:
-                            cuts[count] = found[1]
-                            count += 1
-                    todo &= todo - ONE
-                if dead:
+                if not quick or count == 0:
+                    count, safe = probe_all(
+                        ends, star, room, moves, need, flow, found, cuts,
+                        inside, opens, needy & ~safe & ~lone, safe, count,
+                    )  # fmt: skip
+                if count < 0:
                     break
                 if count == 0:
                     state[1] = cost
@@ -183,12 +280,7 @@ def search(net: Net, case: Case, work: Work, limit: int) -> bool:
                     if state[4] != 0:
                         return False
                     break
-            by_size(cuts, count)
-            for e in range(cells):
-                rest[e] = cost_of[e]
-            bound = cost
-            for i in range(count):
-                bound += ascend(cuts[i], rest)
+            bound = pay_all(cuts, count, rest, cost_of, ends.shape[1], cost)
             if not quick and (state[1] < 0 or bound <= state[1]):
                 count, bound = ascend_further(
                     ends, star, room, moves, need, flow, found, cuts, rest,
@@ -202,61 +294,23 @@ def search(net: Net, case: Case, work: Work, limit: int) -> bool:
                 spare = state[1] - bound
                 if spare < 0:
                     break
-                # Cells that no better pattern has: too expensive, or as expensive but too high.
-                left = opens
-                while left != NONE:
-                    bit = left & (~left + ONE)
-                    left &= left - ONE
-                    r = rest[lowest(bit)]
-                    if r > spare or (r == spare and (inside | bit) >= best[0]):
-                        gone |= bit
+                gone = too_expensive(opens, rest, spare, inside, best[0])
             out |= gone
             opens &= ~gone
-            number, used = inside, NONE
-            smallest = cuts[0]
-            shrunk, dead = False, False
-            for i in range(count):
-                cut = cuts[i] & ~gone
-                if cut == NONE:
-                    dead = True
-                    break
-                if cut != cuts[i]:
-                    shrunk = True
-                    cuts[i] = cut
-                if cut & used == NONE:
-                    number |= cut & (~cut + ONE)
-                    used |= cut
-                if i == 0 or size(cut) < size(smallest):
-                    smallest = cut
-            if dead:
+            shrunk, smallest, number = shrink(cuts, count, gone, inside)
+            if smallest == NONE or (state[1] == bound and number >= best[0]):
                 break
-            # Disjoint cuts each add at least their lowest cell to the number.
-            if state[1] == bound and number >= best[0]:
-                break
-            if smallest & (smallest - ONE) == NONE:
+            grown = smallest & (smallest - ONE) == NONE
+            if grown:
                 for i in range(count):
                     cut = cuts[i]
                     if cut & (cut - ONE) == NONE and cut & inside == NONE:
                         inside |= cut
                         cost += cost_of[lowest(cut)]
-                grown = True
                 continue
             if shrunk:
-                grown = False
                 continue
-            # The cell with the most cuts for its cost, lowest first.
-            pick, most = lowest(smallest), 0
-            left = smallest
-            while left != NONE:
-                bit = left & (~left + ONE)
-                e = lowest(left)
-                left &= left - ONE
-                hits = 0
-                for i in range(count):
-                    if cuts[i] & bit != NONE:
-                        hits += 1
-                if most == 0 or cost_of[e] / hits < cost_of[pick] / most:
-                    pick, most = e, hits
+            pick = pick_cell(cuts, count, cost_of, smallest)
             bit = ONE << np.uint64(pick)
             top = state[0]
             stack[top, 0], stack[top, 1], stack[top, 2] = inside, out | bit, safe

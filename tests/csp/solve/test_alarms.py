@@ -28,9 +28,11 @@ from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, OutOfTime, SolverError
 from csp.highs import Model, Status, retries
 from csp.solve.cuts import CutFactory
+from csp.solve.exact import schedule
 from csp.solve.exact.master import Master
 from csp.solve.exact.state import Run
 from csp.solve.general.separate import Separator
+from tests.support.schedules import replace_phases
 
 
 def cube(*shape: int) -> Problem:
@@ -173,14 +175,13 @@ def test_an_interrupt_of_the_last_audit_of_protect_keeps_the_pattern(monkeypatch
 def test_an_interrupt_before_the_first_pattern_suppresses_everything(
     method: str, monkeypatch: Any
 ) -> None:
-    from csp.solve.exact import cut_loop
     from csp.solve.ilp import suppression as ilp
     from csp.solve.small import slices
 
     def press(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cut_loop, "first_patterns", press)
+    replace_phases(monkeypatch, {"first patterns": press})
     monkeypatch.setattr(ilp, "_Search", press)
     monkeypatch.setattr(slices, "SmallSearch", press)
     found = suppress(FLAT, method=method)
@@ -197,22 +198,19 @@ def test_an_interrupt_before_the_first_pattern_suppresses_everything(
 
 
 def test_no_time_for_a_first_pattern_suppresses_everything(monkeypatch: Any) -> None:
-    from csp.solve.exact import cut_loop
-
     def late(*_: Any) -> Any:
         raise OutOfTime
 
-    monkeypatch.setattr(cut_loop, "first_patterns", late)
-    monkeypatch.setattr(cut_loop, "_linear_phase", late)
+    replace_phases(monkeypatch, {"first patterns": late, "cuts": late})
     found = suppress(CUBE, time_limit=30)
     assert found.stopped == "time"
     assert (found.pattern == (CUBE.free | CUBE.forced)).all()
 
 
 def test_a_pattern_whose_audit_did_not_end_is_audited_later(monkeypatch: Any) -> None:
-    from csp.solve.exact import cut_loop
+    from csp.solve.exact.heuristics import first_patterns as module
 
-    true, first, begun, late = Run.try_incumbent, cut_loop.first_patterns, [], []
+    true, first, begun, late = Run.try_incumbent, module._first_patterns, [], []
 
     def try_incumbent(self: Any, pattern: Any, shown: Any = None, share: float = 1.0) -> Any:
         begun.append(pattern.tolist())
@@ -227,9 +225,9 @@ def test_a_pattern_whose_audit_did_not_end_is_audited_later(monkeypatch: Any) ->
         assert run.waiting
 
     monkeypatch.setattr(Run, "try_incumbent", try_incumbent)
-    monkeypatch.setattr(cut_loop, "first_patterns", without_time)
-    monkeypatch.setattr(cut_loop, "VERY_LARGE", 0)
-    monkeypatch.setattr(cut_loop, "_linear_phase", lambda _: pytest.fail("that is later"))
+    monkeypatch.setattr(module, "_first_patterns", without_time)
+    monkeypatch.setattr(schedule, "VERY_LARGE", 0)
+    replace_phases(monkeypatch, {"cuts": lambda *_: pytest.fail("that is later")})
     seen: list[int | None] = []
     with pytest.raises(pytest.fail.Exception):
         suppress(CUBE, progress=lambda p: seen.append(p.best))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from csp import Contributors, Problem, Table, Unprotectable, suppress
-from csp.solve.exact import tiebreak
+from csp.solve.exact.branching import tiebreak
 from csp.solve.order import label_order, reordered
 from csp.tables.link import link
 from instances import synthetic

@@ -19,7 +19,8 @@ from csp.audits.audit import audit
 from csp.clock import UNLIMITED, Clock
 from csp.compiled import at_once
 from csp.solve.cuts import Cut, CutFactory, cover_cut, no_good, outside_cut, round_up
-from csp.solve.exact.state import Run, _cuts_of
+from csp.solve.exact.separation import _cuts_of
+from csp.solve.exact.state import Run
 from csp.solve.general.separate import Separator
 from csp.solve.network import paths, separate
 from csp.solve.network.network import HiddenNetwork, clean_paths, suppress_paths

@@ -15,7 +15,7 @@ import csp
 import instances
 from csp import InputError, MinFrequency, Problem, Table, Unprotectable, audit, ilp
 from csp.solve import suppress
-from csp.solve.exact import tiebreak
+from csp.solve.exact.branching import tiebreak
 from instances import synthetic
 from tests.support import oracles
 from tests.support.shared import examples, shared_data

@@ -20,7 +20,8 @@ from csp.solve.exact import relaxation as pricing
 from csp.solve.exact import state as run
 from csp.solve.exact.master import Master
 from csp.solve.exact.relaxation import Relaxation, entries
-from csp.solve.exact.state import Run, cut_rounds
+from csp.solve.exact.separation import cut_rounds
+from csp.solve.exact.state import Run
 from csp.solve.network import node_cuts as flowcuts
 from csp.solve.network.network import HiddenNetwork
 from csp.solve.network.node_cuts import Arcs, FlowCut, subtract_prices

@@ -12,8 +12,8 @@ from scipy.optimize import linprog
 from csp import Problem, Table
 from csp.clock import UNLIMITED
 from csp.solve.cuts import Cut
-from csp.solve.exact import node_relaxation
-from csp.solve.exact.node_relaxation import NodeRelaxation
+from csp.solve.exact.branching import node_relaxation
+from csp.solve.exact.branching.node_relaxation import NodeRelaxation
 
 
 def least_cost(

@@ -15,11 +15,10 @@ from csp import suppress
 from csp.clock import UNLIMITED
 from csp.compiled import at_once
 from csp.solve.cuts import Cut
-from csp.solve.exact import cut_loop
-from csp.solve.exact.root_cuts import combine_rows
-from csp.solve.exact.state import Run
+from csp.solve.exact.branching.node_relaxation import NodeRelaxation
 from csp.solve.exact.zero_half import KERNELS, zero_half
-from tests.csp.solve.exact.test_root_cuts import cube
+from tests.csp.solve.exact.separators.test_root_cuts import cube
+from tests.support.schedules import run_before, work_of
 from tests.support.shared import examples, uncompiled
 
 CELLS = np.array([2, 3, 5, 7, 8, 11, 12])
@@ -113,15 +112,23 @@ def test_combined_rows_raise_the_bound_and_leave_the_optimum(seed: int, cost: in
     problem = cube((4, 4, 4), seed)
     best = suppress(problem)
     assert best.cost == cost  # as method "ilp" found in 10 and 20 s
-    run = Run(problem, UNLIMITED, 0.0, False, 0, None)
-    cut_loop._begin(run)
+    run = run_before(problem, "cuts")
     run.try_incumbent(best.pattern)  # what no pattern as cheap as this one holds is left out
-    cut_loop._linear_phase(run)
-    before = run.master.relax().bound
-    combine_rows(run, UNLIMITED)
-    rounded = [cut for cut in run.master.cuts if cut.kind == "rounded"]
-    assert rounded
-    assert run.master.relax().bound > before
-    assert run.bound <= best.cost
-    for cut in rounded:
+    work_of("cuts")(run, UNLIMITED)
+    lp = NodeRelaxation(problem, run.alive, run.master.cuts, 0)
+    lower, upper = np.zeros(len(lp.cells)), np.ones(len(lp.cells))
+    bounds, found = [], []
+    while len(bounds) < 9:
+        point = lp.solve_node(lower, upper, np.inf, UNLIMITED)
+        assert point is not None
+        bounds.append(point.bound)
+        rounded = lp.combined(lp.full(point.x), 200)
+        if not rounded:
+            break
+        found += rounded
+        lp.enter(rounded)
+    assert found
+    assert bounds[-1] > bounds[0]
+    assert run.constant + bounds[-1] <= best.cost
+    for cut in found:
         assert cut.slack(best.pattern.astype(float)) >= 0

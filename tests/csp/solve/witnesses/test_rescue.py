@@ -11,8 +11,8 @@ from scipy.sparse import csr_array
 from csp import Problem, Table, Unprotectable, audit
 from csp.clock import UNLIMITED
 from csp.errors import CertificateError
-from csp.solve.exact import guide
-from csp.solve.exact.guide import first_patterns
+from csp.solve.exact.heuristics import construction
+from csp.solve.exact.heuristics.first_patterns import first_patterns
 from csp.solve.exact.state import Run
 from csp.solve.witnesses.rescue import rescue
 from tests.support.shared import examples
@@ -57,7 +57,7 @@ def test_a_sliding_level_may_be_shared_unevenly() -> None:
     rescue(book, failed, UNLIMITED)
     assert audit(problem, book.pattern()).safe
     run = Run(problem, UNLIMITED, 0.0, False, 0, None)
-    first_patterns(run)
+    first_patterns(run, UNLIMITED)
     assert run.best is not None
     assert run.best.tolist() == [True, True, False, True, False, True]
 
@@ -68,8 +68,8 @@ def test_what_cannot_be_proved_exactly_costs_a_pattern_and_not_the_run(
     def refuse(*_: object) -> None:
         raise CertificateError("no exact form")
 
-    monkeypatch.setattr(guide, "rescue", refuse)
+    monkeypatch.setattr(construction, "rescue", refuse)
     run = Run(uneven(), UNLIMITED, 0.0, False, 0, None)
-    first_patterns(run)
+    first_patterns(run, UNLIMITED)
     assert run.best is None
     assert run.notes == ["a pattern was left aside (CertificateError)"]

@@ -10,20 +10,20 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.audits.audit import Audit
+from csp.clock import Clock
 from csp.errors import SolverError
 from csp.solve.cuts import Cut, broken, cover_cut, round_up
-from csp.solve.exact.guide import complete_pattern
-from csp.solve.exact.node_relaxation import NodeRelaxation
+from csp.solve.exact.branching.node_relaxation import NodeRelaxation
+from csp.solve.exact.branching.tiebreak import prefers
+from csp.solve.exact.heuristics.construction import complete_pattern
 from csp.solve.exact.relaxation import Relaxed
-from csp.solve.exact.state import Run, accept_or_cut
-from csp.solve.exact.tiebreak import prefers
-from csp.solve.network.separate import FlowSeparator
+from csp.solve.exact.separation import Point, accept_or_cut, separate
+from csp.solve.exact.state import Run
 from csp.solve.unprotectable import no_union_safe_pattern
 
 __all__ = ["branch"]
@@ -31,8 +31,7 @@ __all__ = ["branch"]
 _WHOLE = 1e-6
 _ROOT_ROUNDS = 30
 _ROUNDS = 1
-_MISSES = 5
-_TRIES = 10
+_ENOUGH = 5
 _STARTS = 30
 _HEURISTIC_EVERY = 40
 _TELL_EVERY = 50
@@ -50,22 +49,14 @@ class _Node:
     ones: tuple[int, ...]
 
 
-def branch(run: Run) -> bool:
+def branch(run: Run, _: Clock) -> None:
     """Search the tree until proof, gap or time; incumbent and bound are those of the run.
 
-    Parameters
-    ----------
-    run : Run
-        After its cut phase.
-
-    Returns
-    -------
-    bool
-        Whether the incumbent is proved cheapest, and preferred among the cheapest patterns (the
-        tree keeps nodes as good as the incumbent as long as there are few of these).
+    The incumbent is also proved to be the preferred one of the cheapest patterns where the tree
+    keeps nodes as good as the incumbent, which it does as long as there are few of these.
     """
     tree = _Tree(run)
-    return tree.search() and tree.sees_ties
+    run.canonical = tree.search() and tree.sees_ties
 
 
 class _Tree:
@@ -235,22 +226,15 @@ class _Tree:
         return self._lp.enter([cover_cut(pattern & run.problem.free)]) == 0
 
     def _cut(self, point: Relaxed, *, thorough: bool) -> bool:
-        run = self._run
-        x = self._lp.full(point.x)
-        cuts = run.cutter.bridgeless(x)
-        if len(cuts) < 5:
-            cuts += chain(*self._misses(x, thorough=thorough))
-        if run.net is None and len(cuts) < 5:
-            cuts += self._lp.combined(x, _STARTS)
+        """Cut off the point of a node: with all there is at the root, a little elsewhere."""
+        run, lp = self._run, self._lp
+        violated = Point(lp.full(point.x), run.clock, few=not thorough, combined=self._combined)
+        cuts = separate(run, violated, _ENOUGH)
         run.master.add(cuts)
-        return self._lp.enter(cuts) > 0
+        return lp.enter(cuts) > 0
 
-    def _misses(self, x: NDArray[np.float64], *, thorough: bool) -> list[tuple[Cut, ...]]:
-        """All requirements missed at the root; a few elsewhere, where nodes count for more."""
-        run, separator = self._run, self._run.separator
-        if isinstance(separator, FlowSeparator) or thorough:
-            return separator.misses(x, whole=False, clock=run.clock)
-        return separator.misses(x, whole=False, clock=run.clock, most=_MISSES, tries=_TRIES)
+    def _combined(self, x: NDArray[np.float64]) -> list[Cut]:
+        return self._lp.combined(x, _STARTS)
 
     # ---- branching -----------------------------------------------------------------------------
 

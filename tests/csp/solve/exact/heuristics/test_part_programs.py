@@ -13,8 +13,8 @@ from scipy.sparse import csc_array, csr_array
 
 from csp import Problem, Table
 from csp.clock import UNLIMITED, Clock
-from csp.solve.exact import part_programs
-from csp.solve.exact.part_programs import improve_parts
+from csp.solve.exact.heuristics import part_programs
+from csp.solve.exact.heuristics.part_programs import improve_parts
 from csp.solve.exact.state import Run
 from tests.support import oracles
 from tests.support.shared import examples

@@ -12,13 +12,12 @@ from csp import Problem, audit, suppress
 from csp.attacker.exact import common_denominator
 from csp.audits.audit import judge
 from csp.clock import UNLIMITED, Clock
-from csp.solve.exact.cut_loop import _begin, _linear_phase
-from csp.solve.exact.guide import improve
-from csp.solve.exact.root_cuts import tighten
-from csp.solve.exact.state import Run
+from csp.solve.exact.heuristics.subspaces import improve
+from csp.solve.exact.separators.root_cuts import root_cuts
 from csp.solve.general.neighbourhood import Neighbourhood
 from instances import synthetic
 from tests.support.independent_audit import unproved
+from tests.support.schedules import run_before
 from tests.support.shared import examples
 from tests.support.strategies import problems
 from tests.support.witnesses import is_witness, served
@@ -33,11 +32,9 @@ def cube(shape: tuple[int, int, int], seed: int) -> Problem:
 
 def test_rounded_cuts_hold_for_safe_patterns_and_raise_the_bound() -> None:
     problem = cube((5, 5, 4), 1)
-    run = Run(problem, UNLIMITED, 0.0, False, 0, None)
-    _begin(run)
-    _linear_phase(run)
+    run = run_before(problem, "root cuts")
     before = run.bound
-    tighten(run, UNLIMITED)
+    root_cuts(run, UNLIMITED)
     rounded = [cut for cut in run.master.cuts if cut.kind == "rounded"]
     assert rounded
     assert before < run.bound <= run.best_cost
@@ -63,9 +60,7 @@ def test_rounded_cuts_hold_for_safe_patterns_and_raise_the_bound() -> None:
 def test_rounded_cuts_hold_for_every_whole_point_of_the_pool() -> None:
     """The least left side over all choices that satisfy the other cuts, by another program."""
     problem = cube((5, 5, 4), 1)
-    run = Run(problem, UNLIMITED, 0.0, False, 0, None)
-    _begin(run)
-    _linear_phase(run)
+    run = run_before(problem, "root cuts")
     pool, free = list(run.master.cuts), np.flatnonzero(run.alive)
     _, cuts = run.master.root(run.alive, run.step)
     assert cuts
@@ -88,10 +83,8 @@ def test_rounded_cuts_hold_for_every_whole_point_of_the_pool() -> None:
 
 def test_rounded_cuts_that_may_exclude_a_tie_are_forgotten() -> None:
     problem = cube((5, 5, 4), 1)
-    run = Run(problem, UNLIMITED, 0.0, False, 0, None)
-    _begin(run)
-    _linear_phase(run)
-    tighten(run, UNLIMITED)
+    run = run_before(problem, "root cuts")
+    root_cuts(run, UNLIMITED)
     cost = run.best_cost - run.constant
     assert all(cut.below > cost for cut in run.master.cuts)
     assert any(cut.below < np.inf for cut in run.master.cuts)
@@ -141,8 +134,7 @@ def test_a_common_denominator_is_found_where_there_is_one() -> None:
 
 def test_improving_keeps_the_best_pattern() -> None:
     problem = cube((5, 5, 4), 2)
-    run = Run(problem, UNLIMITED, 0.0, False, 0, None)
-    _begin(run)
+    run = run_before(problem, "relations")
     before = run.best_cost
     improve(run, Clock.of(2), patience=3)
     assert run.best_cost <= before

@@ -9,7 +9,7 @@ import pytest
 
 from csp import clock
 from csp.clock import UNLIMITED, Clock, now
-from csp.solve.exact import guide
+from csp.solve.exact.heuristics import first_patterns, subspaces
 from csp.solve.exact.state import Run
 from csp.solve.general import neighbourhood
 from tests.support.witnesses import cube_problem
@@ -17,8 +17,9 @@ from tests.support.witnesses import cube_problem
 
 def run_of(clock: Clock, patch: Any) -> Run:
     """A run that takes a small cube for a very large table."""
-    patch.setattr(guide, "_LARGE", 0)
-    patch.setattr(guide, "VERY_LARGE", 0)
+    patch.setattr(subspaces, "_LARGE", 0)
+    for module in (subspaces, first_patterns):
+        patch.setattr(module, "VERY_LARGE", 0)
     return Run(cube_problem(), clock, 0.0, integer=False, seed=0, progress=None)
 
 
@@ -35,10 +36,10 @@ def test_a_search_that_gains_leads_though_its_time_ends_in_an_audit(monkeypatch:
 
     monkeypatch.setattr(Run, "try_incumbent", slowly)
     run = run_of(Clock(now() + 600), monkeypatch)
-    guide.first_patterns(run)
+    first_patterns.first_patterns(run, run.clock)
     assert len(costs) == 2
     assert costs[1] < costs[0]
-    assert guide.subspaces_lead(run)
+    assert subspaces.subspaces_lead(run)
 
 
 @pytest.mark.parametrize("gave_up", [False, True])
@@ -49,16 +50,16 @@ def test_subspaces_are_left_where_rooms_are_tight(gave_up: bool, monkeypatch: An
 
     monkeypatch.setattr(neighbourhood.Neighbourhood, "run", fruitless)
     run = run_of(Clock(now() + 600), monkeypatch)
-    guide.first_patterns(run)
-    assert guide.subspaces_fail(run) == gave_up
-    assert not guide.subspaces_lead(run)
+    first_patterns.first_patterns(run, run.clock)
+    assert subspaces.subspaces_fail(run) == gave_up
+    assert not subspaces.subspaces_lead(run)
 
 
 def test_where_there_was_no_time_subspaces_may_be_searched_later(monkeypatch: Any) -> None:
-    monkeypatch.setattr(guide, "_EARLY_SHARE", 0.0)
+    monkeypatch.setattr(first_patterns, "_EARLY_SHARE", 0.0)
     run = run_of(Clock(now() + 600), monkeypatch)
-    guide.first_patterns(run)
-    assert not guide.subspaces_fail(run)
+    first_patterns.first_patterns(run, run.clock)
+    assert not subspaces.subspaces_fail(run)
 
 
 def test_without_a_limit_the_first_search_of_subspaces_ends(monkeypatch: Any) -> None:
@@ -68,6 +69,6 @@ def test_without_a_limit_the_first_search_of_subspaces_ends(monkeypatch: Any) ->
         given.append(until)
         return False
 
-    monkeypatch.setattr(guide, "_subspaces", noted)
-    guide.first_patterns(run_of(UNLIMITED, monkeypatch))
+    monkeypatch.setattr(first_patterns, "search_subspaces", noted)
+    first_patterns.first_patterns(run_of(UNLIMITED, monkeypatch), UNLIMITED)
     assert [until.left for until in given] == [pytest.approx(60, abs=5)]

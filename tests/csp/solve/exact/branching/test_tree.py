@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,10 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from csp import Problem, Table, Unprotectable, suppress
+from csp.clock import Clock
 from csp.rules import MinFrequency
-from csp.solve.exact import cut_loop, node_relaxation
-from csp.solve.exact import tree as branch
+from csp.solve.exact.branching import node_relaxation
+from csp.solve.exact.branching import tree as branch
+from csp.solve.exact.state import Run
 from tests.support import oracles
+from tests.support.schedules import replace_phases, work_of
 from tests.support.shared import examples
 from tests.support.strategies import (
     frequency_2d,
@@ -31,18 +33,13 @@ TABLES = st.one_of(frequency_3d(), linked_tables(), hierarchical_tables(), frequ
 def bare_tree(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Nothing but the tree, which sees ties and forgets rows at once; what it said of ties."""
     said: list[bool] = []
-    whole_branch = cut_loop.branch
 
-    def noted(run: Any) -> bool:
-        said.append(whole_branch(run))
-        return said[-1]
+    def noted(run: Run, until: Clock) -> None:
+        branch.branch(run, until)
+        said.append(run.canonical)
 
-    def nothing(*_: Any, **__: Any) -> None:
-        return None
-
-    for phase in ("_linear_phase", "tighten", "_improve_for", "_improving_phase"):
-        monkeypatch.setattr(cut_loop, phase, nothing)
-    monkeypatch.setattr(cut_loop, "branch", noted)
+    works = {name: work_of(name) for name in ("first patterns", "everything", "sums")}
+    replace_phases(monkeypatch, {**works, "tree": noted}, only=True)
     monkeypatch.setattr(branch, "_DISTINCT", 1)
     monkeypatch.setattr(node_relaxation, "_OLD", 1)
     monkeypatch.setattr(node_relaxation, "_LEAVING", 0.0)

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.problem.problem import Problem
-from csp.solve.exact.state import Run, accept_or_cut, cut_rounds, exceeds_budget, survivors
+from csp.solve.exact.separation import accept_or_cut, cut_rounds, exceeds_budget, survivors
+from csp.solve.exact.state import Run
 from csp.solve.order import BINARY_UP_TO
 
 __all__ = ["break_ties", "label_hash", "prefers"]

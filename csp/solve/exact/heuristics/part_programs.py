@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
 from csp.clock import Clock
-from csp.solve.exact.state import Run, accept_or_cut
+from csp.solve.exact.separation import accept_or_cut
+from csp.solve.exact.state import Run
 
 __all__ = ["improve_parts"]
 

@@ -1,0 +1,269 @@
+"""The one schedule of the cut loop: its phases by priority, when each applies, and its time.
+
+A phase is a plug-in of one of SCIP's roles (Achterberg 2009) and what the driver needs to know of
+it. It is a function of the run and a clock, which changes the run alone: heuristics offer patterns,
+relaxations and separators raise the bound, branching closes the gap. Most apply while the gap asked
+for is not reached; the driver sees to that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from csp.clock import Clock, now
+from csp.solve.exact.branching.programs import search_programs
+from csp.solve.exact.branching.tree import branch
+from csp.solve.exact.heuristics.construction import follow_relaxation
+from csp.solve.exact.heuristics.first_patterns import (
+    begin_locally,
+    first_patterns,
+    suppress_everything,
+)
+from csp.solve.exact.heuristics.part_programs import improve_parts
+from csp.solve.exact.heuristics.subspaces import (
+    VERY_LARGE,
+    improve,
+    subspaces_lead,
+)
+from csp.solve.exact.separation import SEPARATORS
+from csp.solve.exact.separators.capacity import bound_by_relations, cut_relaxation, cut_sums
+from csp.solve.exact.separators.root_cuts import root_cuts
+from csp.solve.exact.state import Run
+from csp.solve.fallback import grace
+from csp.solve.large.engine import begins
+from csp.solve.witnesses.axes import Axes
+
+__all__ = ["BRANCH", "CUTS", "NAMES", "Phase", "Schedule", "schedule_of"]
+
+# A gap that a tree is expected to close, and one that bounds do not close on a large table.
+_SMALL_GAP, _WIDE_GAP = 0.05, 0.2
+
+# Number of cells up to which trees find patterns without programs over parts.
+_SMALL_TABLE = 400
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Phase:
+    """One entry of the schedule.
+
+    Attributes
+    ----------
+    name : str
+    role : {"heuristic", "relaxation", "separator", "branching"}
+        A heuristic that runs out of time ends alone; others end the run.
+    work : callable
+        What is done, until a clock.
+    when : callable
+        Whether it applies.
+    until : callable
+        Its clock.
+    stage : str
+        What is reported after it; see `csp.solve.result.Progress`.
+    """
+
+    name: str
+    role: Literal["heuristic", "relaxation", "separator", "branching"]
+    work: Callable[[Run, Clock], None]
+    when: Callable[[Run], bool]
+    until: Callable[[Run], Clock]
+    stage: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Schedule:
+    """Phases by priority, under the name of a method.
+
+    Attributes
+    ----------
+    method : str
+    phases : tuple of Phase
+    """
+
+    method: str
+    phases: tuple[Phase, ...]
+
+
+# ---- time ----------------------------------------------------------------------------------------
+
+
+def _left(share: float) -> Callable[[Run], Clock]:
+    """Return a share of the time that is left."""
+    return lambda run: run.clock.part(share)
+
+
+def _all(run: Run) -> Clock:
+    return run.clock
+
+
+def _as_long(run: Run, share: float) -> Clock:
+    """Return a clock for a share of the time used so far."""
+    return run.clock.within(share * (now() - run.began))
+
+
+def _first(run: Run) -> Clock:
+    """Leave what the audit of full suppression needs, unless there is a pattern."""
+    return run.clock.part(0.5 if run.best is None else 0.7)
+
+
+def _late(run: Run) -> Clock:
+    """Full suppression is better than nothing, even a little late."""
+    return Clock(run.clock.end + grace(run.clock.end - run.began))
+
+
+def _cuts(run: Run) -> Clock:
+    """Cuts give way to what tightens them and to searches after half of all the time.
+
+    They raise the bound of toy3dsarah by less from the 140th to the 200th second than these in 20.
+    On networks they lead further. Where subspaces lead the gap stays wide: to search on for half of
+    the time costs a twentieth of the bound of hier13 and gains as much of its pattern.
+    """
+    if _stays_wide(run):
+        return run.clock.part(0.1)
+    return run.until(0.5) if run.net is None else run.soft_clock
+
+
+def _bound(run: Run) -> Clock:
+    """Keep for the bound what a long search for patterns must not take away."""
+    return max(run.soft_clock, run.clock.part(0.4))
+
+
+def _brief(run: Run) -> Clock:
+    """Take a share of the time used so far; less on very large tables, whose bound takes longer."""
+    return min(_as_long(run, 0.1 if _very_large(run) else 0.5), run.soft_clock)
+
+
+def _before_branching(run: Run) -> Clock:
+    """Take the less, the smaller the gap: a tree that closes it finds patterns on the way.
+
+    A tree that will not be closed within the time limit is worth less than a good pattern. On very
+    large tables it seldom is, and where subspaces lead it hardly moves the bound.
+    """
+    until = _as_long(run, 0.25)
+    if run.best_cost is not None and run.best_cost - run.bound > _SMALL_GAP * run.best_cost:
+        until = max(until, run.clock.part(0.4))
+    if (_very_large(run) or _stays_wide(run)) and run.clock.end < np.inf:
+        until = max(until, run.clock.part(0.8))
+    return min(until, run.clock)
+
+
+# ---- when ----------------------------------------------------------------------------------------
+
+
+def _always(_: Run) -> bool:
+    return True
+
+
+def _very_large(run: Run) -> bool:
+    return run.problem.table.n_cells >= VERY_LARGE
+
+
+def _is_wide(run: Run) -> bool:
+    """Whether the gap is wide, so that better patterns are worth more than a better bound."""
+    return run.best_cost is not None and run.best_cost - run.bound > _WIDE_GAP * run.best_cost
+
+
+def _stays_wide(run: Run) -> bool:
+    """Whether the gap is wide and cuts do not close it: on deep hierarchies, or in their time."""
+    return _is_wide(run) and (subspaces_lead(run) or run.cut_short)
+
+
+def _in_parts(run: Run) -> bool:
+    """Whether witnesses in parts of the table come first.
+
+    Against lone contributors they always do: the other searches know the outsider only.
+    """
+    problem = run.problem
+    if problem.alone.any():
+        return problem.union_rule is None and Axes(problem.table).regular
+    return run.net is None and begins(problem, integer=run.integer)
+
+
+def _unsettled(run: Run) -> bool:
+    return not run.settled
+
+
+def _has_none(run: Run) -> bool:
+    return run.best is None
+
+
+def _has_points(run: Run) -> bool:
+    """Whether a point of the relaxation says more than what has been found without."""
+    return not run.begun_locally and not subspaces_lead(run)
+
+
+def _improvable(run: Run) -> bool:
+    return run.best is not None and run.net is None
+
+
+def _begun_locally(run: Run) -> bool:
+    return run.begun_locally
+
+
+def _early_subspaces(run: Run) -> bool:
+    """Whether subspaces are searched before the relaxation is tightened, for a short time."""
+    return _improvable(run) and not run.begun_locally
+
+
+def _tightens(run: Run) -> bool:
+    return not _stays_wide(run)
+
+
+def _late_parts(run: Run) -> bool:
+    """Whether programs over parts come before the gap is closed: subspaces do where they lead."""
+    large = run.problem.table.n_cells >= _SMALL_TABLE
+    return _improvable(run) and large and not subspaces_lead(run)
+
+
+def _late_subspaces(run: Run) -> bool:
+    return _improvable(run) and subspaces_lead(run)
+
+
+# ---- the schedule --------------------------------------------------------------------------------
+
+_BEFORE = (
+    # Patterns, of which any is needed, and what is known of the bound without cuts.
+    Phase("regions", "heuristic", begin_locally, _in_parts, _left(0.7), "start"),
+    Phase("first patterns", "heuristic", first_patterns, _unsettled, _first, "start"),
+    Phase("everything", "heuristic", suppress_everything, _has_none, _late, "start"),
+    Phase("sums", "separator", cut_sums, _always, _all, "start"),
+    # The bound, and patterns near it.
+    Phase("relations", "relaxation", bound_by_relations, _stays_wide, _left(0.1), "relations"),
+    Phase("cuts", "separator", cut_relaxation, _always, _cuts, "cuts"),
+    Phase("rounding", "heuristic", follow_relaxation, _has_points, _all, "guided"),
+    # A better incumbent leaves fewer cells to what follows.
+    Phase("parts, early", "heuristic", improve_parts, _begun_locally, _left(0.2), "parts"),
+    Phase(
+        "subspaces, early", "heuristic", partial(improve, patience=5), _early_subspaces, _brief,
+        "improved",
+    ),
+    Phase("root cuts", "separator", root_cuts, _tightens, _bound, "tightened"),
+    Phase("parts", "heuristic", improve_parts, _late_parts, _before_branching, "parts"),
+    Phase(
+        "subspaces", "heuristic", partial(improve, patience=None), _late_subspaces,
+        _before_branching, "improved",
+    ),
+)  # fmt: skip
+
+CUTS = Schedule(
+    "cuts",
+    (*_BEFORE, Phase("programs", "branching", search_programs, _always, _all, "search")),
+)
+"""Relaxations of networks are nearly integral, so that few programs close the gap."""
+
+BRANCH = Schedule("branch", (*_BEFORE, Phase("tree", "branching", branch, _always, _all, "branch")))
+"""Those of other tables leave a gap, and the tree is kept."""
+
+NAMES = (*dict.fromkeys(phase.name for phase in (*CUTS.phases, *BRANCH.phases)), *SEPARATORS)
+"""All phases and separators."""
+
+
+def schedule_of(method: str, run: Run) -> Schedule:
+    """Schedule of a method; by "auto", the structure decides."""
+    if method == "auto":
+        return BRANCH if run.net is None else CUTS
+    return {"cuts": CUTS, "branch": BRANCH}[method]
