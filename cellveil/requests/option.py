@@ -146,6 +146,7 @@ def fields_of(request: Any) -> tuple[Field, ...]:
             found += fields_of(hints[part.name])
         if said := part.metadata.get("option"):
             kind, choices = _kind(hints[part.name], said)
+            kind = "choice" if kind == "text" and said.choices else kind
             found.append(Field(part.name, said, kind, said.choices or choices, part.default))
     return tuple(found)
 

@@ -17,6 +17,8 @@ import typer
 from typer.testing import CliRunner
 
 from cellveil.cli.app import app
+from cellveil.requests.option import fields_of
+from cellveil.requests.publication import Signs
 from tests.equality.worlds import World
 
 ROOT = typer.main.get_command(app)
@@ -121,6 +123,12 @@ NOT_TRIED = {
     "--original": "not for publication",
     "--anywhere": "where files go, and not what is in them",
     "--record": "where the internal record goes",
+    "--percent": "what is said of a published file, which holds nothing hidden",
+    **{
+        flag: "how a published file is read, which holds nothing hidden"
+        for field in fields_of(Signs)
+        for flag in field.flags
+    },
     "--records": "reads the records again; its findings are for the office, as its page says",
     "--verify": "reads an internal record, which is not for publication",
     "--help": "reads nothing",
