@@ -6,11 +6,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from cellveil.cli import options
 from cellveil.cli.answers import finish, needs_reveal
 from cellveil.cli.options import argument, option
+from cellveil.cli.releases.published import audit_public
 from cellveil.cli.taking import Rest, taking
 from cellveil.front import explained, refuse
 from cellveil.render.progress import Meter
@@ -192,6 +191,17 @@ def audit(
     if problem.name.lower().endswith(options.JJ):
         _check_no_records(source(data=problem), by, rules, guards)
         _audit_problem(problem, pattern, guards, limit, output, summary=summary, reveal=reveal)
+    names = tuple(name for text in by or () for name in text.split(","))
+    asked = source.into(Publication, by=names, signs=signs)
+    _check_nothing_of_problems(pattern, rules, guards)
+    audit_public(
+        problem, asked, limit, percent=percent, integer=guards.integer is not False,
+        output=output, summary=summary, reveal=reveal,
+    )  # fmt: skip
+
+
+def _check_nothing_of_problems(pattern: Path | None, rules: str | None, guards: Guards) -> None:
+    """Refuse what is said of a problem or of records where a published table is audited."""
     if pattern is not None:
         refuse(
             "a pattern belongs to a problem (.jj): give one, or leave the pattern out to audit a "
@@ -203,35 +213,6 @@ def audit(
             f"{'--rules' if rules else said[0]}: who audits a published table does not know what "
             "it must keep; leave it out, or add --records"
         )
-    names = tuple(name for text in by or () for name in text.split(",")) if by else ()
-    asked = source.into(Publication, by=names, signs=signs)
-    _audit_published(problem, asked, percent, guards, limit, output, summary=summary, reveal=reveal)
-
-
-def _audit_published(
-    path: Path, asked: Publication, percent: float, guards: Guards, limit: Limit,
-    output: Path | None, *, summary: Path | None, reveal: bool,
-) -> None:  # fmt: skip
-    """Say which withheld cells of a published table are no secret."""
-    from attacks.published_audit import audit_published
-    from cellveil.io.files import check_outputs
-    from cellveil.io.published import read_public
-    from cellveil.render.screen import printable
-
-    check_outputs({"-o": output, "--summary": summary}, [path])
-    clock = limit.started()
-    with Meter("reading", clock.seconds) as meter:
-        release, _ = read_public(path, asked)
-        meter.phase("working out what anyone can")
-        found = audit_published(
-            release, percent=str(percent), integer=guards.integer is not False,
-            time_limit=clock.seconds,
-        )  # fmt: skip
-    finish(
-        found.summary(reveal=reveal), safe=found.safe, columns=found.columns(reveal=reveal),
-        show=lambda: typer.echo("\n".join(map(printable, found.text(reveal=reveal).splitlines()))),
-        output=output, summary=summary, hashed=True,
-    )  # fmt: skip
 
 
 def _audit_problem(
