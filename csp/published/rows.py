@@ -108,7 +108,8 @@ class Rows:
                 word = kind[1:]
                 low, high = ranges[word]
                 ends[i] = Fraction(low), None if high is None else Fraction(high), False, False
-                hidden[i] = ranged[i] = True
+                # A class in an office's flag says that the value is withheld, and about where.
+                hidden[i], ranged[i] = True, word in named
             elif kind in ("withheld", "unknown"):
                 hidden[i] = True
             elif kind in ("empty", "zero"):
