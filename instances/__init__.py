@@ -1,4 +1,4 @@
-"""Small tables with a history, and generators of tables by seed (`synthetic`).
+"""Small tables with a history, and generators of tables by seed (`synthetic`, `business_patterns`).
 
 Every file in the folder ``data`` names its source; tests state what is known of each.
 """

@@ -17,10 +17,10 @@ from csp.exact import UNBOUNDED, exact
 from csp.published.dimensions import Dimension
 from csp.published.entries import convention_of, read_entry, sign_of
 from csp.published.relations import all_cells, sums
-from csp.published.rows import Rows, plain_item
+from csp.published.rows import Rows, alike, plain_item
 from csp.published.structure import Cube, Printed, structure
 from csp.published.told import Told
-from csp.tables.codes import Labels, cell_name, text_codes
+from csp.tables.codes import Labels, cell_name, numbered_codes
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -122,18 +122,15 @@ def published_cells(
     notes: list[str] = []
     read = Rows.of(entries, flags or {}, told, notes)
     names = tuple(by)
-    codes = [text_codes(np.asarray(columns[name], dtype=object)) for name in names]
-    _check_codes(codes, names)
-    known = [tuple(dict.fromkeys(column)) for column in codes]
+    pairs = [_codes(columns[name], name) for name in names]
+    known = [texts for texts, _ in pairs]
     scale, units = read.units(told)
     low, high = _bounds(read, bounds, scale, told)
     tolerance = exact(told.tolerance)
     if told.rounded is not None:
         tolerance = max(tolerance, exact(told.rounded) - Fraction(1, 10**scale))
     slack = int(tolerance * 10**scale)
-    at = np.column_stack(
-        [_numbered(column, order) for column, order in zip(codes, known, strict=True)]
-    )
+    at = np.column_stack([number for _, number in pairs])
     _check_twice(at, known, names)
     cube = Cube(at, tuple(map(len, known)), units, ~read.hidden, slack)
     found = structure(names, known, told, printed or Printed(), cube, notes)
@@ -185,23 +182,29 @@ def published_cells(
 # ---- codes and cells -----------------------------------------------------------------------------
 
 
-def _check_codes(codes: Sequence[Sequence[str]], names: Sequence[str]) -> None:
-    for name, column in zip(names, codes, strict=True):
-        if "" in column:
-            row = list(column).index("") + 1
-            msg = f"row {row}: the code in column {name!r} is missing; fill it"
-            raise InputError(msg)
-
-
-def _numbered(column: Sequence[str], order: Sequence[str]) -> NDArray[np.int64]:
-    place = {code: i for i, code in enumerate(order)}
-    return np.array([place[code] for code in column], np.int64)
+def _codes(column: Sequence[Any], name: str) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """Codes of a column in the order in which they occur, and whose they are."""
+    items = np.empty(len(column), dtype=object)
+    items[:] = column
+    texts, number = numbered_codes(items)
+    if "" in texts:
+        row = int(np.argmax(number == texts.index(""))) + 1
+        msg = f"row {row}: the code in column {name!r} is missing; fill it"
+        raise InputError(msg)
+    used, first = np.unique(number, return_index=True)
+    order = used[np.argsort(first)]
+    rank = np.empty(len(texts), np.int64)
+    rank[order] = np.arange(len(order))
+    return tuple(texts[i] for i in order.tolist()), rank[number]
 
 
 def _check_twice(
     at: NDArray[np.int64], known: Sequence[Sequence[str]], names: Sequence[str]
 ) -> None:
-    _, first, count = np.unique(at, axis=0, return_index=True, return_counts=True)
+    sizes = tuple(map(len, known))
+    one_number = prod(sizes) < 2**62
+    key = np.ravel_multi_index(tuple(at.T), sizes) if one_number else at
+    _, first, count = np.unique(key, axis=0, return_index=True, return_counts=True)
     if (count > 1).any():
         one = int(first[count > 1].min())
         other = int(np.flatnonzero((at == at[one]).all(axis=1))[1])
@@ -241,8 +244,8 @@ def _bounds(
     told: Told,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:  # fmt: skip
     """Least and largest value of each row, in units."""
-    n = len(read.numbers)
-    low, high = np.full(n, -UNBOUNDED, np.int64), np.full(n, UNBOUNDED, np.int64)
+    kinds = len(read.ends)
+    low, high = np.full(kinds, -UNBOUNDED, np.int64), np.full(kinds, UNBOUNDED, np.int64)
     for i, ends in enumerate(read.ends):
         if ends is None:
             continue
@@ -251,21 +254,30 @@ def _bounds(
             low[i] = int(least * 10**scale) + above
         if most is not None:
             high[i] = int(most * 10**scale) - below
+    low, high = low[read.which], high[read.which]
     for side, column, array in ((1, bounds[0], low), (-1, bounds[1], high)):
         if column is None:
             continue
-        for i in np.flatnonzero(read.hidden).tolist():
-            text = sign_of(plain_item(column[i]))
+        which, first = alike([column])
+        hidden = np.zeros(len(first), bool)
+        hidden[which[read.hidden]] = True
+        ends_of, filled = np.zeros(len(first), np.int64), np.zeros(len(first), bool)
+        for kind in np.flatnonzero(hidden).tolist():
+            text = sign_of(plain_item(column[first[kind]]))
             if not text:
                 continue
             entry = read_entry(text, convention_of([text], told.decimal))
             if not entry.is_number:
-                msg = f"row {i + 1}: the bound {text!r} is not a number"
+                row = int(np.argmax((which == kind) & read.hidden)) + 1
+                msg = f"row {row}: the bound {text!r} is not a number"
                 raise InputError(msg)
             end = Fraction(entry.low or 0) * 10**scale
             # A bound finer than the unit is rounded outwards.
-            array[i] = end.__floor__() if side > 0 else end.__ceil__()
-            read.ranged[i] = True
+            ends_of[kind] = end.__floor__() if side > 0 else end.__ceil__()
+            filled[kind] = True
+        there = read.hidden & filled[which]
+        array[there] = ends_of[which[there]]
+        read.ranged[there] = True
     crossed = low > high
     if crossed.any():
         i = int(np.argmax(crossed))
@@ -280,12 +292,15 @@ def _counts(
     """Read numbers of contributors, -1 where none is published."""
     if given is None:
         return None
-    counts = np.full(n, -1, np.int64)
-    for i, item in enumerate(given):
-        text = sign_of(plain_item(item))
+    which, first = alike([given])
+    of_kind = np.full(len(first), -1, np.int64)
+    for kind, i in enumerate(first.tolist()):
+        text = sign_of(plain_item(given[i]))
         entry = read_entry(text, convention_of([text], told.decimal))
         if entry.is_number and entry.low is not None:
-            counts[order[i]] = int(entry.low)
+            of_kind[kind] = int(entry.low)
+    counts = np.full(n, -1, np.int64)
+    counts[order] = of_kind[which]
     return counts
 
 

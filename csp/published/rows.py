@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -19,15 +19,28 @@ from csp.published.marks import EVERY_OFFICE, Marks, marks_of
 from csp.published.told import Told
 from csp.tables.units import MAX_DECIMALS
 
-__all__ = ["Rows", "plain_item"]
+__all__ = ["Rows", "alike", "plain_item"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """What stands in the cells, by row."""
+    """What stands in the cells; rows with the same entry and flags are read once.
+
+    Attributes
+    ----------
+    numbers, ends : list
+        Of each kind of row; kinds are in the order of their first rows.
+    which : (n,) int64
+        Kind of each row.
+    first : (kinds,) int64
+        First row of each kind.
+    hidden, ranged, empty : (n,) bool
+    """
 
     numbers: list[Decimal | int | None]
     ends: list[tuple[Fraction | None, Fraction | None, bool, bool] | None]
+    which: NDArray[np.int64]
+    first: NDArray[np.int64]
     hidden: NDArray[np.bool_]
     ranged: NDArray[np.bool_]
     empty: NDArray[np.bool_]
@@ -37,45 +50,55 @@ class Rows:
         cls, entries: Sequence[Any], flags: Mapping[str, Sequence[Any]], told: Told,
         notes: list[str],
     ) -> Rows:  # fmt: skip
-        """Read entries and flags; each text is read once."""
-        texts = [sign_of(plain_item(item)) for item in entries]
+        """Read entries and flags."""
+        which, first = alike([entries, *flags.values()])
+        count = np.bincount(which, minlength=len(first)).tolist()
+        rows = first.tolist()
+        texts = [sign_of(plain_item(entries[i])) for i in rows]
+        flags = {name: [sign_of(column[i]) for i in rows] for name, column in flags.items()}
         distinct = dict.fromkeys(texts)
         try:
             convention = convention_of([*distinct], told.decimal)
         except InputError as error:
-            first = next(t for t in distinct if t and repr(t) in str(error))
-            msg = f"row {texts.index(first) + 1}: {error.template}"
+            unclear = next(t for t in distinct if t and repr(t) in str(error))
+            msg = f"row {rows[texts.index(unclear)] + 1}: {error.template}"
             raise InputError(msg) from error
         if convention.note:
             notes.append(convention.note)
         read = {text: read_entry(text, convention) for text in distinct}
         numbers = [None if not read[t].is_number else bool(read[t].low) for t in texts]
-        kinds, meaning = _flagged(flags, numbers, told, notes)
+        kinds, meaning = _flagged(flags, numbers, count, told, notes)
         # What stands beside a flag that says why is not asked again.
-        signs = Counter(
-            text
+        left = (
+            "" if kind or read[text].is_number or read[text].ranged else text
             for text, kind in zip(texts, kinds, strict=True)
-            if not kind and text and not read[text].is_number and not read[text].ranged
         )
+        signs = _counted(left, count)
         named = told.named_ranges
         marks, said = marks_of(
-            None if flags and meaning else told.marks, dict(signs.most_common()),
-            withheld=told.withheld, ranges=named,
-        )  # fmt: skip
+            None if flags and meaning else told.marks, signs, withheld=told.withheld, ranges=named
+        )
         if said:
             notes.append(said)
         _notes_beside(read, notes)
-        return cls._made(texts, kinds, read, marks, meaning, named)
+        numbers_of, ends, states = cls._made(texts, kinds, read, marks, meaning, named)
+        return cls(numbers_of, ends, which, first, *states[:, which])
 
     @classmethod
     def _made(
         cls, texts: list[str], kinds: list[str], read: Mapping[str, Entry], marks: Marks,
         flag_marks: Mapping[str, Marks], named: Mapping[str, tuple[int, int | None]],
-    ) -> Rows:  # fmt: skip
+    ) -> tuple[
+        list[Decimal | int | None],
+        list[tuple[Fraction | None, Fraction | None, bool, bool] | None],
+        NDArray[np.bool_],
+    ]:  # fmt: skip
+        """Numbers, ends, and what is hidden, ranged and empty, by kind of row."""
         n = len(texts)
         numbers: list[Decimal | int | None] = [None] * n
         ends: list[tuple[Fraction | None, Fraction | None, bool, bool] | None] = [None] * n
-        hidden, ranged, empty = np.zeros((3, n), bool)
+        states = np.zeros((3, n), bool)
+        hidden, ranged, empty = states
         ranges = {k: v for one in flag_marks.values() for k, v in one.ranges.items()}
         ranges = {**ranges, **marks.ranges, **named}
         for i, (text, kind) in enumerate(zip(texts, kinds, strict=True)):
@@ -85,7 +108,8 @@ class Rows:
                 word = kind[1:]
                 low, high = ranges[word]
                 ends[i] = Fraction(low), None if high is None else Fraction(high), False, False
-                hidden[i] = ranged[i] = True
+                # A class in an office's flag says that the value is withheld, and about where.
+                hidden[i], ranged[i] = True, word in named
             elif kind in ("withheld", "unknown"):
                 hidden[i] = True
             elif kind in ("empty", "zero"):
@@ -105,7 +129,7 @@ class Rows:
                     numbers[i], empty[i] = 0, meant == "empty"
                 else:
                     hidden[i] = True
-        return cls(numbers, ends, hidden, ranged, empty)
+        return numbers, ends, states
 
     def units(self, told: Told) -> tuple[int, NDArray[np.int64]]:
         """Decimal places that all numbers need, and the numbers in these units.
@@ -126,11 +150,49 @@ class Rows:
         made = {number: int(Fraction(number) * 10**scale) for number in distinct}
         for number, units in made.items():
             if abs(units) > MAX_VALUE:
-                row = self.numbers.index(number) + 1
+                row = int(self.first[self.numbers.index(number)]) + 1
                 msg = f"row {row}: the number is beyond {most_text(scale)}; use a larger unit"
                 raise InputError(msg)
         values = [0 if number is None else made[number] for number in self.numbers]
-        return scale, np.array(values, np.int64)
+        return scale, np.array(values, np.int64)[self.which]
+
+
+def alike(columns: Sequence[Sequence[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Find rows that are alike, so that each kind is read once.
+
+    Parameters
+    ----------
+    columns : sequence of sequence
+        Of equal lengths; at least one.
+
+    Returns
+    -------
+    which : (n,) int64
+        Kind of each row.
+    first : (kinds,) int64
+        First row of each kind, ascending.
+    """
+    key = _numbered(columns[0])
+    for column in columns[1:]:
+        more = _numbered(column)
+        # Numbers stay below n, so that their pairs fit into 64 bits.
+        _, key = np.unique(key * (int(more.max(initial=0)) + 1) + more, return_inverse=True)
+    _, first, which = np.unique(key, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return rank[which.ravel()], first[order].astype(np.int64)
+
+
+def _numbered(column: Sequence[Any]) -> NDArray[np.int64]:
+    """Give equal items of one type equal numbers."""
+    items = column.tolist() if isinstance(column, np.ndarray) else list(column)
+    kinds = set(map(type, items))
+    keys: list[Any] = items if kinds <= {str} or kinds <= {int} else list(
+        zip(map(type, items), map(repr, items), strict=True)
+    )  # fmt: skip
+    place = {key: i for i, key in enumerate(dict.fromkeys(keys))}
+    return np.fromiter(map(place.__getitem__, keys), np.int64, len(keys))
 
 
 def plain_item(item: Any) -> Any:
@@ -155,28 +217,34 @@ def _places(number: Fraction) -> int:
     return scale
 
 
+def _counted(signs: Iterable[str], often: Sequence[int]) -> dict[str, int]:
+    """Count the signs of kinds of rows, each as often as it occurs; the most frequent first."""
+    found: Counter[str] = Counter()
+    for sign, times in zip(signs, often, strict=True):
+        if sign:
+            found[sign] += times
+    return dict(found.most_common())
+
+
 def _flagged(
-    flags: Mapping[str, Sequence[Any]],
+    flags: Mapping[str, Sequence[str]],
     numbers: Sequence[bool | None],
+    often: Sequence[int],
     told: Told,
     notes: list[str],
 ) -> tuple[list[str], dict[str, Marks]]:
     """Say of each row what its flags mean: "withheld", ..., "=A" for a range, "" for nothing."""
     kinds = [""] * len(numbers)
     chosen: dict[str, Marks] = {}
-    for name, column in flags.items():
-        signs = [sign_of(item) for item in column]
+    for name, signs in flags.items():
         plain = name.casefold()
         preset: str | Marks | None = told.marks
         if plain in ("obs_status", "conf_status") and (preset is None or len(flags) > 1):
             preset = "sdmx" if plain == "obs_status" else "eurostat"
-        count = Counter(sign for sign in signs if sign)
+        count = _counted(signs, often)
         ranges = told.named_ranges
         try:
-            marks, said = marks_of(
-                preset, dict(count.most_common()), withheld=told.withheld, ranges=ranges,
-                flags=True,
-            )  # fmt: skip
+            marks, said = marks_of(preset, count, withheld=told.withheld, ranges=ranges, flags=True)
         except InputError:
             if preset is not None:
                 raise
