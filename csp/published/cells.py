@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from csp.calls import check_choice
 from csp.errors import InputError, argument
-from csp.exact import UNBOUNDED, exact
+from csp.exact import MAX_VALUE, UNBOUNDED, exact, most_text
 from csp.published.dimensions import Dimension
 from csp.published.entries import convention_of, read_entry, sign_of
 from csp.published.relations import all_cells, sums
@@ -250,6 +250,10 @@ def _bounds(
         if ends is None:
             continue
         least, most, above, below = ends
+        if any(abs(end) * 10**scale > MAX_VALUE for end in (least, most) if end is not None):
+            row = int(read.first[i]) + 1
+            msg = f"row {row}: an end of the range is beyond {most_text(scale)}; use a larger unit"
+            raise InputError(msg)
         if least is not None:
             low[i] = int(least * 10**scale) + above
         if most is not None:

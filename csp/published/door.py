@@ -17,26 +17,11 @@ from csp.formats.reading import decoded, read_bytes
 from csp.published.cells import Published, published_cells
 from csp.published.entries import Convention, read_entry, sign_of
 from csp.published.grid import is_list, read_grid
+from csp.published.names import FLAGS, OTHERS, VALUES
 from csp.published.told import Told
 from csp.tables.columns import column_names, read_columns
 
 __all__ = ["Roles", "grid_of", "read_published"]
-
-_VALUES = ("obs_value", "value", "values", "wert", "v4_0", "v4_1", "freq", "count", "n")
-"""Names of columns that hold the cells, in lower case; the first that is there counts."""
-
-_FLAGS = (
-    "status", "obs_status", "conf_status", "obs_flag", "flag", "flags", "data marking",
-    "value_q", "sdcstatus", "disclosure_code", "symbol", "wert_q",
-)  # fmt: skip
-"""Names of columns of flags."""
-
-_OTHERS = (
-    "structure", "structure_id", "structure_name", "action", "dataflow", "last update", "dguid",
-    "uom", "uom_id", "scalar_factor", "scalar_id", "vector", "coordinate", "terminated", "decimals",
-    "published", "suppressed", "unit_mult", "obs_comment", "lower", "upper",
-)  # fmt: skip
-"""Names of columns that are neither, as programs and offices write them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +99,15 @@ def grid_of(file: TextFile) -> list[list[str]]:
     best: list[list[str]] = []
     most = -1
     for sign in [file.separator] if file.separator else SEPARATORS:
-        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=sign))
+        try:
+            rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=sign))
+        except csv.Error as error:
+            if file.separator is None and sign != "|":  # the last one
+                continue
+            if best:
+                break
+            msg = f"{str(file.path)!r} cannot be read as a table of text ({error})"
+            raise InputError(msg) from error
         widths = [len(row) for row in rows if len(row) > 1]
         agree = max((widths.count(w) for w in {*widths}), default=0)
         if agree > most:
@@ -185,7 +178,7 @@ def _roles(data: Any, names: Sequence[str], roles: Roles) -> tuple[Roles, tuple[
     status = roles.status
     if not status:
         status = tuple(
-            plain[name] for name in _FLAGS if name in plain and plain[name] not in (roles.by or ())
+            plain[name] for name in FLAGS if name in plain and plain[name] not in (roles.by or ())
         )
     if roles.by and roles.value:
         return replace(roles, status=status), (
@@ -194,7 +187,7 @@ def _roles(data: Any, names: Sequence[str], roles: Roles) -> tuple[Roles, tuple[
     columns: dict[str, Any] = dict(zip(names, read_columns(data, names).arrays, strict=True))
     aside = {
         *status,
-        *(plain[name] for name in _OTHERS if name in plain),
+        *(plain[name] for name in OTHERS if name in plain),
         roles.lower,
         roles.upper,
         roles.count,
@@ -202,7 +195,7 @@ def _roles(data: Any, names: Sequence[str], roles: Roles) -> tuple[Roles, tuple[
     value = roles.value
     if value is None:
         known = [
-            plain[name] for name in _VALUES if name in plain and plain[name] not in (roles.by or ())
+            plain[name] for name in VALUES if name in plain and plain[name] not in (roles.by or ())
         ]
         left = [name for name in names if name not in aside and name not in (roles.by or ())]
         numeric = [name for name in left if _mostly_numbers(columns[name])]

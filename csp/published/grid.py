@@ -13,6 +13,7 @@ from typing import Any
 from csp.errors import InputError
 from csp.published.entries import Convention, read_entry, sign_of
 from csp.published.marks import EVERY_OFFICE, OFFICES
+from csp.published.names import FLAGS, VALUES
 from csp.published.structure import Printed
 from csp.tables.hierarchies.totals import is_total
 
@@ -25,6 +26,9 @@ _SIGNS = frozenset(
     for sign in kind
 )
 """Texts that stand for numbers; others with a letter in them are labels."""
+
+_TELLING = frozenset(VALUES) - {"n", "count", "emp"}
+"""Names that no column of a cross table has."""
 
 _GAP = 2
 """Rows without numbers, such as the heading of a section, between the header and the numbers."""
@@ -80,8 +84,8 @@ def is_list(rows: Sequence[Sequence[Any]]) -> bool:
         return False
     if max(map(len, rows)) > len(head):
         return False
-    known = {"value", "values", "obs_value", "status", "flag", "flags", "obs_status", "conf_status"}
-    if known & {name.casefold() for name in head}:
+    names = {name.casefold() for name in head}
+    if not names.isdisjoint(FLAGS) or (len(names) > 2 and not names.isdisjoint(_TELLING)):
         return True
     if len(head) == 2:  # either way it is one column of cells
         return not any(map(_is_number, head))
@@ -123,8 +127,9 @@ def read_grid(rows: Sequence[Sequence[Any]], what: str) -> CrossGrid:
     shape = _shape(texts, what)
     head, across = _header(texts, shape, what)
     down, names = _labels(texts, shape, head)
-    inside = [i for i in range(shape.body[0], shape.body[-1]) if i not in {*shape.body}]
-    inside = [i for i in inside if any(texts[i])]
+    numbers = {*shape.body}
+    between = range(shape.body[0], shape.body[-1])
+    inside = [i for i in between if i not in numbers and any(texts[i])]
     sections = _sections(texts, shape, inside, down)
     if sections:
         down, names, inside = [sections, *down], ["sections", *names], []
@@ -228,9 +233,10 @@ def _shape(texts: Sequence[Sequence[str]], what: str) -> _Shape:
     if labels >= width:
         msg = f"{what}: there are labels, but no numbers beside them"
         raise InputError(msg)
+    known = {*body}
     whole = [
         i for i in range(body_from, len(texts))
-        if i in {*body} or (
+        if i in known or (
             any(texts[i][:labels]) and any(texts[i][labels:])
             and "text" not in marks[i][labels - 1 :]
         )

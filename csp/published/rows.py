@@ -60,8 +60,10 @@ class Rows:
         try:
             convention = convention_of([*distinct], told.decimal)
         except InputError as error:
-            unclear = next(t for t in distinct if t and repr(t) in str(error))
-            msg = f"row {rows[texts.index(unclear)] + 1}: {error.template}"
+            said = str(error)
+            unclear = next((t for t in distinct if t and repr(t) in said), None)
+            where = "" if unclear is None else f"row {rows[texts.index(unclear)] + 1}: "
+            msg = f"{where}{error.template}"
             raise InputError(msg) from error
         if convention.note:
             notes.append(convention.note)

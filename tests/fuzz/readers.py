@@ -29,6 +29,14 @@ SURVEY = "region,sector,firm,turnover,w\n" + "".join(
     f"R{i % 3},S{i % 2},e{i},{i * 7 + 1}.5,{1 + i % 2}\n" for i in range(12)
 )
 CELLS = "region,sector,n\nN,A,5\nN,B,7\nS,A,2\nS,B,9\n"
+PRINTED = (
+    "Table 1: Farms\n\nRegion;2022;;2023;\n;Men;Women;Men;Women\nNorth;1 204;[c];12;<5\n"
+    "  N1;[c];7;20-99;3\n  N2;4;[c];5;x\nTotal;1 210;17;40;9\n\nx = secret\n"
+)
+FLAGS = (
+    "naics,fips,emp,empflag\n31----,01001,0,B\n311///,01001,12,\n3112//,01001,0,D\n"
+    "31----,Total,140,\n311///,Total,70,\n3112//,Total,0,A\n"
+)
 HRC = "North\n@1\n@2\n@@2a\n@@2b\nSouth\n@3\n"
 FIXED = "N1 A   10\nN2 B   12\nS1 A    7\n"
 LAYOUT = (
@@ -112,6 +120,15 @@ def _known(path: Path) -> Any:
     table = Table.from_array([[7, 11, 60], [10, 60, 11]])
     problem = Mechanism("FREQ(8,10)").problem(table)
     return apply_apriori(problem, read_apriori(path, 2), margin=10)
+
+
+def _published(path: Path) -> Any:
+    from attacks import audit_published
+    from cellveil.io.published import read_public
+    from cellveil.requests.publication import Publication, Signs
+
+    asked = Publication(signs=Signs(marks="census" if path.name == "g.csv" else None))
+    return audit_published(read_public(path, asked, quiet=True)[0], time_limit=2)
 
 
 def _batch(path: Path) -> Any:
@@ -249,6 +266,8 @@ def readers(folder: Path) -> list[Reader]:
             "parquet", parquet, damaged,
             _in_file("a.parquet", lambda p: Table.from_microdata(p, ["region", "sector"])),
         ),
+        Reader("printed", PRINTED.encode(), damaged, _in_file("f.csv", _published)),
+        Reader("flags", FLAGS.encode(), damaged, _in_file("g.csv", _published)),
         Reader("jj", jj, damaged, _in_file("a.jj", read_jj)),
         Reader("jj-gz", gzip.compress(jj, mtime=0), damaged, _in_file("a.jj.gz", read_jj)),
         Reader("hrc", HRC.encode(), damaged, _in_file("a.hrc", Hierarchy.from_hrc)),

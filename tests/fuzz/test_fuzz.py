@@ -18,6 +18,7 @@ from tests.support.shared import ROOT
         (None, 12),
         ("jj,hrc,tree,rda,asc,release,release-cells,mechanism,decoys,rules,numbers", 150),
         ("tab,tab-rda,hst,arb,sheet", 150),
+        ("printed,flags", 150),
     ],
 )  # fmt: skip
 def test_damaged_files_are_read_or_refused(tmp_path: Path, reader: str | None, count: int) -> None:
