@@ -77,11 +77,11 @@ def read_published(data: Any, roles: Roles, told: Told) -> Published:
         columns = read_columns(data, names).arrays
         rows = [list(names), *([sign_of(x) for x in row] for row in zip(*columns, strict=True))]
         what = "the frame"
-        if is_list(rows) or roles.by:
+        if is_list(rows, told.signs) or roles.by:
             return _list(dict(zip(names, columns, strict=True)), names, roles, told)
-    if is_list(rows) or (roles.by and not _crossed(rows, roles.by)):
+    if is_list(rows, told.signs) or (roles.by and not _crossed(rows, roles.by)):
         return _list(_columns(rows, what), [sign_of(name) for name in rows[0]], roles, told)
-    grid = read_grid(rows, what)
+    grid = read_grid(rows, what, told.signs)
     found = published_cells(grid.columns, grid.names, grid.entries, told, printed=grid.printed)
     return replace(found, notes=(*grid.told, *found.notes))
 

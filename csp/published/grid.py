@@ -6,7 +6,7 @@ with what was recognised in words, so that it can be said before anything is don
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,13 +19,8 @@ from csp.tables.hierarchies.totals import is_total
 
 __all__ = ["CrossGrid", "is_list", "read_grid"]
 
-_SIGNS = frozenset(
-    sign
-    for marks in (EVERY_OFFICE, *OFFICES.values())
-    for kind in (marks.withheld, marks.unknown, marks.empty, marks.zero, marks.beside, marks.ranges)
-    for sign in kind
-)
-"""Texts that stand for numbers; others with a letter in them are labels."""
+_SIGNS = frozenset(sign for marks in (EVERY_OFFICE, *OFFICES.values()) for sign in marks.signs)
+"""Texts that stand for numbers somewhere; others with a letter in them are labels."""
 
 _TELLING = frozenset(VALUES) - {"n", "count", "emp"}
 """Names that no column of a cross table has."""
@@ -71,11 +66,12 @@ class _Shape:
     width: int
 
 
-def is_list(rows: Sequence[Sequence[Any]]) -> bool:
+def is_list(rows: Sequence[Sequence[Any]], signs: Collection[str] = ()) -> bool:
     """Whether a grid is a list with names of columns in row 1, and not a cross table.
 
-    A list has at most one column of numbers, or a column whose name says that it holds values or
-    flags; a cross table of more than two columns has several.
+    A list has a column whose name says that it holds values or flags, or one column of numbers and
+    signs at most, or codes that come back; a cross table has several columns of numbers, with a
+    total among their names or row labels that do not come back.
     """
     if len(rows) < 2:
         return False
@@ -89,16 +85,22 @@ def is_list(rows: Sequence[Sequence[Any]]) -> bool:
         return True
     if len(head) == 2:  # either way it is one column of cells
         return not any(map(_is_number, head))
-    body = rows[1 : 1 + 1000]
+    body = [row for row in rows[1:] if sum(bool(sign_of(item)) for item in row) > 1]
     columns = [[sign_of(row[j]) if j < len(row) else "" for row in body] for j in range(len(head))]
-    numeric = [j for j, column in enumerate(columns) if _is_numeric(column)]
-    return len(numeric) <= 1
+    cells = [j for j, column in enumerate(columns) if j and _holds_cells(column, signs)]
+    if len(cells) <= 1:
+        return True
+    if any(map(is_total, head)):
+        return False
+    # Row labels of a cross table do not come back; codes of a list do.
+    labels = [*zip(*columns[: cells[0]], strict=True)]
+    return len({*labels}) < len(labels)
 
 
-def _is_numeric(column: Sequence[str]) -> bool:
-    filled = [text for text in column if text]
-    numbers = sum(_is_number(text) for text in filled)
-    return bool(filled) and 2 * numbers > len(filled)
+def _holds_cells(column: Sequence[str], signs: Collection[str]) -> bool:
+    """Whether all entries of a column are numbers or signs in place of them."""
+    kinds = {_kind(text, signs) for text in {*column} if text}
+    return bool(kinds) and "text" not in kinds
 
 
 def _is_number(text: str) -> bool:
@@ -107,7 +109,7 @@ def _is_number(text: str) -> bool:
     )
 
 
-def read_grid(rows: Sequence[Sequence[Any]], what: str) -> CrossGrid:
+def read_grid(rows: Sequence[Sequence[Any]], what: str, signs: Collection[str] = ()) -> CrossGrid:
     """Recognise a cross table.
 
     Parameters
@@ -116,6 +118,8 @@ def read_grid(rows: Sequence[Sequence[Any]], what: str) -> CrossGrid:
         Entries; None or "" where there is none. Leading blanks of row labels are indents.
     what : str
         What it is, for messages: a file and its sheet.
+    signs : collection of str
+        What stands for numbers here. Without it letters are labels, but for x.
 
     Raises
     ------
@@ -124,7 +128,7 @@ def read_grid(rows: Sequence[Sequence[Any]], what: str) -> CrossGrid:
         or two rows or columns have the same labels (places named).
     """
     texts = [[sign_of(item) for item in row] for row in rows]
-    shape = _shape(texts, what)
+    shape = _shape(texts, what, signs)
     head, across = _header(texts, shape, what)
     down, names = _labels(texts, shape, head)
     numbers = {*shape.body}
@@ -210,10 +214,10 @@ def _merged(
     return kept, trees
 
 
-def _shape(texts: Sequence[Sequence[str]], what: str) -> _Shape:
+def _shape(texts: Sequence[Sequence[str]], what: str, signs: Collection[str]) -> _Shape:
     """Find the block of numbers."""
     # The first column holds labels, whatever they look like.
-    marks = [[_kind(text) for text in row[1:]] for row in texts]
+    marks = [[_kind(text, signs) for text in row[1:]] for row in texts]
     entries = [sum(kind in ("number", "sign") for kind in row) for row in marks]
     if not any("number" in row for row in marks):
         msg = (
@@ -228,7 +232,7 @@ def _shape(texts: Sequence[Sequence[str]], what: str) -> _Shape:
     body_from = body[0]
     width = max(len(row) for row in texts)
     labels = 1
-    while labels < width and _is_label(texts, body, labels):
+    while labels < width and _is_label(texts, body, labels, signs):
         labels += 1
     if labels >= width:
         msg = f"{what}: there are labels, but no numbers beside them"
@@ -254,12 +258,14 @@ def _shape(texts: Sequence[Sequence[str]], what: str) -> _Shape:
     return _Shape(range(first, stop), whole, labels, width)
 
 
-def _kind(text: str) -> str:
+def _kind(text: str, signs: Collection[str]) -> str:
     """Say whether a text is a number, a sign that no heading is made of, or a text."""
     if not text:
         return ""
     if _is_number(text):
         return "number"
+    if signs:
+        return "sign" if text in signs else "text"
     plain = text in ("x", "X") or not text.isalnum()
     return "sign" if text in _SIGNS and plain else "text"
 
@@ -277,12 +283,14 @@ def _year_row(texts: Sequence[Sequence[str]], full: Sequence[int]) -> bool:
     )
 
 
-def _is_label(texts: Sequence[Sequence[str]], body: Sequence[int], place: int) -> bool:
+def _is_label(
+    texts: Sequence[Sequence[str]], body: Sequence[int], place: int, signs: Collection[str]
+) -> bool:
     """Whether a column behind the first one holds labels too: texts, longer than signs."""
     column = [texts[i][place] for i in body if place < len(texts[i]) and texts[i][place]]
     if not column:
         return False
-    return 2 * sum(_kind(text) == "text" for text in column) > len(column)
+    return 2 * sum(_kind(text, signs) == "text" for text in column) > len(column)
 
 
 def _header(

@@ -63,6 +63,12 @@ class Marks:
                 return kind
         return ""
 
+    @property
+    def signs(self) -> frozenset[str]:
+        """All signs that mean something."""
+        kinds = self.withheld, self.unknown, self.empty, self.zero, self.beside
+        return frozenset(self.ranges).union(*kinds)
+
     def also(
         self, withheld: Collection[str], ranges: Mapping[str, tuple[int, int | None]]
     ) -> Marks:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from csp.exact import Number, exact
-from csp.published.marks import Marks
+from csp.published.marks import EVERY_OFFICE, OFFICES, Marks
 from csp.tables.hierarchies.hierarchy import Hierarchy
 
 __all__ = ["Told"]
@@ -34,6 +34,15 @@ class Told:
             sign: (int(exact(low)), None if high is None else int(exact(high)))
             for sign, (low, high) in (self.ranges or {}).items()
         }
+
+    @property
+    def signs(self) -> frozenset[str]:
+        """Signs whose meaning the reader says, and those that mean the same everywhere."""
+        marks = OFFICES.get(self.marks) if isinstance(self.marks, str) else self.marks
+        if marks is None and not self.withheld and not self.ranges:
+            return frozenset()
+        own = frozenset(self.withheld) | frozenset(self.ranges or ())
+        return own | EVERY_OFFICE.signs | (frozenset() if marks is None else marks.signs)
 
     def total_of(self, name: str, codes: Collection[str]) -> str | None:
         """Code of the total of a dimension, if one is named that it has, or for it alone."""
