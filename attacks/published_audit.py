@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from attacks.descriptions import cell_name, joined, number, relation_name
 from attacks.explanations import explain
 from attacks.large_releases.engine import LargeDisclosure, determined_cells
-from attacks.large_releases.findings import how_judged, narrow_cells, reasons_of
+from attacks.large_releases.findings import how_judged, reasons_of
+from attacks.large_releases.widths import narrow_cells
 from attacks.release_alone.bound_proofs import Proof
 from attacks.release_alone.cell_sums import Sum, disclosed_sums
 from attacks.release_alone.contradictions import Contradiction, contradictions

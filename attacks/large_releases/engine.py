@@ -23,7 +23,7 @@ from csp.release.release import Release
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["LargeDisclosure", "determined_cells"]
+__all__ = ["LargeDisclosure", "determined_cells", "reduced"]
 
 _ROUNDS = 20
 """How often relations and bounds take turns; each turn needs a new cell that is known."""
@@ -244,14 +244,14 @@ class _Search:
             return True
         self.progress(f"kernel vectors: {what}")
         matrix = self.bounds.system.matrix
-        reduced = _without(matrix, known)
+        left = reduced(matrix, known)
         keep = np.flatnonzero(~known)
-        rows = np.flatnonzero(np.diff(reduced.indptr))
+        rows = np.flatnonzero(np.diff(left.indptr))
         candidates = np.zeros(len(known), bool)
-        candidates[keep] = unmoved(reduced[rows][:, keep], self.rng)
+        candidates[keep] = unmoved(left[rows][:, keep], self.rng)
         self.progress(f"proofs: {what}")
         # What is known has no entry: nothing needs to cancel there.
-        found = combinations_of(reduced, candidates, self.clock)
+        found = combinations_of(left, candidates, self.clock)
         found.check(matrix, known)
         pairs = found.values(matrix, self.bounds.system.right, known, self.bounds.lower)
         self.turns.append(found)
@@ -285,12 +285,12 @@ class _Search:
         if (bounds.fixed != known).any():
             self.unfinished.append("evidence that the other cells are open")
             return
-        reduced = _without(system.matrix, known)
+        left = reduced(system.matrix, known)
         keep = np.flatnonzero(~known)
-        rows = np.flatnonzero(np.diff(reduced.indptr))
+        rows = np.flatnonzero(np.diff(left.indptr))
         right = system.right - system.matrix @ np.where(known, bounds.lower, 0)
         found = interior_point(
-            reduced[rows][:, keep], right[rows], bounds.lower[keep], bounds.upper[keep], self.clock
+            left[rows][:, keep], right[rows], bounds.lower[keep], bounds.upper[keep], self.clock
         )
         if found.cramped is not None:
             self.unfinished.append(
@@ -303,7 +303,7 @@ class _Search:
         self.point[keep] = found.values
 
 
-def _without(matrix: csr_array, known: NDArray[np.bool_]) -> csr_array:
+def reduced(matrix: csr_array, known: NDArray[np.bool_]) -> csr_array:
     """Return a matrix without the entries of some columns."""
     found: Any = matrix.copy()
     found.data[known[found.indices]] = 0

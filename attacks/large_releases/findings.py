@@ -1,8 +1,6 @@
-"""What an audit of a large release says: which cells count, why they are known, and how judged."""
+"""What an audit of a large release says: why cells are known, and how that was judged."""
 
 from __future__ import annotations
-
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,18 +8,10 @@ from numpy.typing import NDArray
 from attacks.descriptions import joined, relation_name
 from attacks.large_releases.engine import LargeDisclosure
 
-__all__ = ["how_judged", "narrow_cells", "reasons_of"]
+__all__ = ["how_judged", "reasons_of"]
 
 _NAMED = 8
 """Relations of a reason that are named; of a longer one their number is said."""
-
-
-def narrow_cells(found: LargeDisclosure, percent: Fraction) -> NDArray[np.bool_]:
-    """Cells that are not known and whose outer bounds lie within a percentage of the lower one."""
-    low, high = found.lower, found.upper
-    with np.errstate(invalid="ignore"):
-        close = 100 * (high - low) <= float(percent) * low
-    return np.asarray(~found.exact & np.isfinite(high) & close)
 
 
 def reasons_of(found: LargeDisclosure, cells: NDArray[np.int64]) -> dict[int, str]:
