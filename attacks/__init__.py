@@ -4,7 +4,7 @@ Everything here starts from a `csp.Release`; the true table is never needed. `at
 every attack that applies and collects its `attack_findings`, `published_audit` judges a table that
 somebody else published, `explanations` says why a cell is known, `descriptions` names cells and
 relations. Names load when they are first used; the results of single attacks, and the tools below
-them, are in the packages `fibre`, `release_alone`, `algorithm_known` and `bayes`.
+them, are in the packages `fibre`, `release_alone`, `large_releases`, `algorithm_known` and `bayes`.
 
 Each attack is checked by brute force over all consistent tables (`tests/attacks`); every number in
 the text of an explanation is put in again.

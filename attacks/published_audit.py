@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from attacks.descriptions import cell_name, joined, number, relation_name
 from attacks.explanations import explain
+from attacks.large_releases.engine import LargeDisclosure, determined_cells
+from attacks.large_releases.findings import how_judged, reasons_of
+from attacks.large_releases.widths import narrow_cells
 from attacks.release_alone.bound_proofs import Proof
 from attacks.release_alone.cell_sums import Sum, disclosed_sums
 from attacks.release_alone.contradictions import Contradiction, contradictions
@@ -32,6 +35,13 @@ _EXPLAINED = 20
 _MENDED = 20_000
 """Cells of a table up to which the smallest mend is looked for."""
 
+_LARGE = 20_000
+"""Suppressed cells above which there is no program for each: on tables of two nested dimensions
+these take some minutes at this size, and grow with the square of it."""
+
+_SEARCHED = 60.0
+"""Seconds of the search for a contradiction in a large table."""
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PublishedAudit:
@@ -42,8 +52,8 @@ class PublishedAudit:
     release : Release
     contradictions : tuple of Contradiction
         Published figures that cannot all be true; nothing is inferred where there are any.
-    disclosure : Disclosure or None
-        The interval of each withheld cell.
+    disclosure : Disclosure or LargeDisclosure or None
+        The interval of each withheld cell; outer bounds of it in a large table.
     known : (k,) bool
         Withheld cells, in the order of ``disclosure.cells``, that can be worked out exactly; those
         of which a range is published do not count.
@@ -67,7 +77,7 @@ class PublishedAudit:
 
     release: Release
     contradictions: tuple[Contradiction, ...]
-    disclosure: Disclosure | None
+    disclosure: Disclosure | LargeDisclosure | None
     known: NDArray[np.bool_]
     narrow: NDArray[np.bool_]
     percent: Fraction
@@ -156,6 +166,8 @@ class PublishedAudit:
                 f"{least} {_cells(len(self.mend))} more would mend that"
                 f"{', and no fewer would' if self.mend_is_least else ''}."
             )
+        if isinstance(self.disclosure, LargeDisclosure):
+            lines += how_judged(self.disclosure)
         lines += [f"The time did not suffice for {what}." for what in self.cut_short]
         return lines
 
@@ -336,6 +348,8 @@ def audit_published(
         )
         raise InputError(msg)
     none = np.zeros(0, dtype=bool)
+    if int(release.pattern.sum()) > _LARGE:
+        return _audit_large(release, share, clock, integer=integer)
     try:
         table = complete(release, time_limit=clock.seconds)
     except InputError:
@@ -386,13 +400,44 @@ def audit_published(
     )  # fmt: skip
 
 
+def _audit_large(
+    release: Release, share: Fraction, clock: Clock, *, integer: bool
+) -> PublishedAudit:
+    """Audit a table that has too many withheld cells for a program for each."""
+    none = np.zeros(0, dtype=bool)
+    try:
+        found = determined_cells(release, integer=integer, time_limit=clock.seconds)
+    except InputError as error:
+        try:
+            wrong = contradictions(release, time_limit=clock.within(_SEARCHED).seconds)
+        except OutOfTime:
+            raise error from None
+        if not wrong:
+            raise
+        return PublishedAudit(
+            release, wrong, None, none, none, share, {}, (), {}, None, mend_is_least=False,
+            cut_short=(),
+        )  # fmt: skip
+    secret = _withheld(release)[found.cells]
+    known = found.exact & secret & (found.lower == found.upper)
+    reasons = reasons_of(found, found.cells[known][:_EXPLAINED])
+    return PublishedAudit(
+        release, (), found, known, narrow_cells(found, share) & secret, share, reasons, (), {},
+        None, mend_is_least=False, cut_short=(),
+    )  # fmt: skip
+
+
 def _withheld(release: Release) -> NDArray[np.bool_]:
     """Cells of which nothing is published."""
     return release.pattern if release.ranged is None else release.pattern & ~release.ranged
 
 
-def _ends(found: Disclosure) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _ends(
+    found: Disclosure | LargeDisclosure,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Closest interval that is known of each cell."""
+    if isinstance(found, LargeDisclosure):
+        return found.lower, found.upper
     low = np.where(np.isnan(found.whole_lower), found.lower, found.whole_lower)
     high = np.where(np.isnan(found.whole_upper), found.upper, found.whole_upper)
     return low, high

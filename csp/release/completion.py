@@ -19,7 +19,7 @@ from csp.tables.table import Table
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["agreeing", "complete"]
+__all__ = ["agreeing", "check_published", "complete"]
 
 _ROUNDS = 6
 
@@ -52,7 +52,7 @@ def complete(release: Release, *, time_limit: float | None = None) -> Table:
 
     clock = Clock.of(time_limit)
     hidden = np.flatnonzero(release.pattern)
-    _check_published(release)
+    check_published(release)
     matrix = csr_array(release.relations[:, hidden])
     right = -(release.relations @ np.where(release.pattern, 0, release.published))
     rows = np.flatnonzero(np.diff(matrix.indptr))
@@ -80,7 +80,14 @@ def agreeing(release: Release, clock: Clock = UNLIMITED) -> Table:
     return release.table(release.published)
 
 
-def _check_published(release: Release) -> None:
+def check_published(release: Release) -> None:
+    """Refuse a release whose published values alone cannot be true.
+
+    Raises
+    ------
+    InputError
+        If nothing is suppressed, or a published cell contradicts its bounds or a relation.
+    """
     if not release.pattern.any():
         msg = "the release has no suppressed cell, so there is nothing to attack"
         raise InputError(msg)

@@ -1,0 +1,312 @@
+"""Cells that a large release discloses, each with a proof in whole numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacks.large_releases.interior_point import interior_point
+from attacks.large_releases.kernel_vectors import unmoved
+from attacks.large_releases.proofs import Combinations, combinations_of
+from attacks.large_releases.propagation import GIVEN, Bounds, System
+from attacks.release_alone.bound_proofs import Proof
+from csp.clock import Clock
+from csp.errors import InputError
+from csp.exact import UNBOUNDED
+from csp.release.completion import check_published
+from csp.release.release import Release
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = ["LargeDisclosure", "determined_cells", "reduced"]
+
+_ROUNDS = 20
+"""How often relations and bounds take turns; each turn needs a new cell that is known."""
+
+_SEED = 20_020
+"""Random vectors are the same in every run."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class LargeDisclosure:
+    """What an outsider can compute of the suppressed cells of a large release.
+
+    Attributes
+    ----------
+    release : Release
+    cells : (k,) int64
+        Suppressed cells.
+    lower, upper : (k,) float64
+        Outer bounds, in units, proved by chains of relations; infinite where there is none. The
+        interval of a cell that is not known may be narrower.
+    linear : (k,) bool
+        The value follows from the published ones by relations alone, which is proved.
+    exact : (k,) bool
+        The value follows by relations and bounds (linear ones included), which is proved.
+    whole : (k,) bool
+        The same as `exact`: relations of ones and minus ones move bounds by whole numbers, and what
+        only whole numbers rule out beyond that is not looked for.
+    settled : bool
+        Whether no other cell is known to who allows fractions, as far as floating point numbers
+        tell: all candidates were proved, and a point has room on both sides of every other cell.
+    point : (k,) float64 or None
+        That point.
+    unfinished : tuple of str
+        What was not finished.
+    """
+
+    release: Release
+    cells: NDArray[np.int64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    linear: NDArray[np.bool_]
+    exact: NDArray[np.bool_]
+    settled: bool
+    point: NDArray[np.float64] | None
+    unfinished: tuple[str, ...]
+    _rows: NDArray[np.int64]
+    _bounds: Bounds
+    _turns: tuple[Combinations, ...]
+
+    @property
+    def whole(self) -> NDArray[np.bool_]:
+        """Cells that are known to who knows that they are whole."""
+        return self.exact
+
+    def __repr__(self) -> str:
+        return (
+            f"LargeDisclosure({len(self.cells)} suppressed cells: {int(self.linear.sum())} known "
+            f"by linear algebra, {int((self.exact & ~self.linear).sum())} more by bounds)"
+        )
+
+    @property
+    def system(self) -> System:
+        """Relations between the suppressed cells."""
+        return self._bounds.system
+
+    def proof(self, cell: int) -> Proof | None:
+        """Return the relations that add up to a suppressed cell; None if bounds are needed."""
+        at = int(np.searchsorted(self.cells, cell))
+        if not self.linear[at]:
+            return None
+        first = self._turns[0]
+        place = int(np.searchsorted(first.cells, at))
+        factors = {int(self._rows[r]): v for r, v in first.multipliers(place).items()}
+        return Proof.of([cell], 1, factors, int(first.divisors[place]))
+
+    def chain(self, cell: int) -> tuple[int, ...]:
+        """Relations that give the value of a suppressed cell by bounds, one after another.
+
+        They are those of the release, in the order in which they are used; a relation may occur
+        several times. () where cells that are known by several relations at once are needed, or
+        more than a thousand steps.
+        """
+        steps = self._bounds.chain(int(np.searchsorted(self.cells, cell)))
+        if any(step.row == GIVEN for step in steps):
+            return ()
+        return tuple(int(self._rows[step.row]) for step in steps)
+
+
+def determined_cells(
+    release: Release,
+    *,
+    integer: bool = True,
+    time_limit: float | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> LargeDisclosure:
+    """Find the cells that a release discloses, by relations and by bounds.
+
+    Memory and time grow about linearly with the number of cells: two million take minutes.
+
+    Parameters
+    ----------
+    release : Release
+    integer : bool
+        Whether cells are whole units: a release that leaves a fraction only is refused then.
+    time_limit : float, optional
+        Wall seconds; looked at between steps of up to a minute. What it does not suffice for is
+        said (`LargeDisclosure.unfinished`), and what was found until then is proved.
+    progress : callable, optional
+        Called with what is done next.
+
+    Returns
+    -------
+    LargeDisclosure
+
+    Raises
+    ------
+    InputError
+        If nothing is suppressed, or contradictions are met: not every one is.
+    CertificateError
+        If a proof does not hold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from csp import Release, Table
+    >>> table = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
+    >>> pattern = np.zeros((4, 4), bool)
+    >>> pattern[[0, 0, 1], [0, 1, 0]] = True
+    >>> determined_cells(Release.of(table, pattern.ravel()))
+    LargeDisclosure(3 suppressed cells: 3 known by linear algebra, 0 more by bounds)
+    """
+    clock = Clock.of(time_limit)
+    check_published(release)
+    search = _Search.of(release, clock, progress or (lambda _what: None), integer=integer)
+    search.run()
+    linear = np.zeros(len(search.cells), bool)
+    if search.turns:
+        linear[search.turns[0].cells] = True
+    bounds = search.bounds
+    for array in (search.cells, linear):
+        array.flags.writeable = False
+    return LargeDisclosure(
+        release, search.cells,
+        np.where(bounds.lower <= -UNBOUNDED, -np.inf, bounds.lower),
+        np.where(bounds.upper >= UNBOUNDED, np.inf, bounds.upper),
+        linear, search.known | linear, search.settled, search.point, tuple(search.unfinished),
+        search.rows, bounds, tuple(search.turns),
+    )  # fmt: skip
+
+
+@dataclass(slots=True, eq=False)
+class _Search:
+    """Relations and bounds in turns."""
+
+    cells: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    bounds: Bounds
+    clock: Clock
+    progress: Callable[[str], None]
+    integer: bool
+    rng: np.random.Generator
+    turns: list[Combinations]
+    unfinished: list[str]
+    settled: bool = False
+    point: NDArray[np.float64] | None = None
+
+    @classmethod
+    def of(
+        cls, release: Release, clock: Clock, progress: Callable[[str], None], *, integer: bool
+    ) -> _Search:
+        from scipy.sparse import csr_array
+
+        cells = np.flatnonzero(release.pattern)
+        matrix = csr_array(release.relations[:, cells])
+        right = -(release.relations @ np.where(release.pattern, 0, release.published))
+        rows = np.flatnonzero(np.diff(matrix.indptr))
+        system = System.of(csr_array(matrix[rows]), right[rows])
+        bounds = Bounds(system, release.lower[cells].copy(), release.upper[cells].copy())
+        rng = np.random.default_rng(_SEED)
+        return cls(cells, rows, bounds, clock, progress, integer, rng, [], [])
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        return self.bounds.fixed
+
+    def run(self) -> None:
+        """Do all of it, as far as the time suffices."""
+        self.progress("bounds by single relations")
+        self.bounds.propagate(clock=self.clock)
+        nothing = np.zeros(len(self.cells), bool)
+        left = self._turn(nothing, "relations alone")
+        rest = True
+        for _ in range(_ROUNDS):
+            known = self.known
+            # Cells without bounds that met are those of the first turn.
+            if not self.turns or self.clock.over or known.all():
+                break
+            rest = self._turn(known, "relations and bounds")
+            if not len(self.turns[-1].cells):
+                break
+        if self.clock.over:
+            self.unfinished.append("all of the search for cells that are known")
+            self.bounds.check()
+            return
+        if left or rest:
+            self.unfinished.append("proofs of some cells that relations seem to give")
+        if self.bounds.unfinished:
+            self.unfinished.append(
+                f"bounds of {self.bounds.unfinished} ends that close in unit by unit"
+            )
+        self.progress("checking chains of bounds")
+        self.bounds.check()
+        self._look_for_room(proved=not left and not rest)
+
+    def _turn(self, known: NDArray[np.bool_], what: str) -> bool:
+        """Find and prove what relations give besides what is known; whether candidates are left."""
+        if self.clock.over:
+            return True
+        self.progress(f"kernel vectors: {what}")
+        matrix = self.bounds.system.matrix
+        left = reduced(matrix, known)
+        keep = np.flatnonzero(~known)
+        rows = np.flatnonzero(np.diff(left.indptr))
+        candidates = np.zeros(len(known), bool)
+        candidates[keep] = unmoved(left[rows][:, keep], self.rng)
+        self.progress(f"proofs: {what}")
+        # What is known has no entry: nothing needs to cancel there.
+        found = combinations_of(left, candidates, self.clock)
+        found.check(matrix, known)
+        pairs = found.values(matrix, self.bounds.system.right, known, self.bounds.lower)
+        self.turns.append(found)
+        split = [cell for cell, (n, d) in zip(found.cells, pairs, strict=True) if n % d]
+        if split and self.integer:
+            msg = (
+                "no table of whole numbers is consistent with the release, only fractions are; a "
+                "published value or the scale must be wrong"
+            )
+            raise InputError(msg)
+        good = [i for i, (n, d) in enumerate(pairs) if not n % d]
+        values = np.array([pairs[i][0] // pairs[i][1] for i in good], np.int64)
+        self.bounds.propagate(self.bounds.give(found.cells[good], values), self.clock)
+        return bool(len(found.cells) < int(candidates.sum()))
+
+    def _look_for_room(self, *, proved: bool) -> None:
+        """Find a point that shows that the others are open."""
+        known = self.known
+        if self.turns:
+            known = known.copy()
+            for turn in self.turns:
+                known[turn.cells] = True
+        if known.all():
+            self.settled = True
+            return
+        if self.clock.over:
+            self.unfinished.append("evidence that the other cells are open")
+            return
+        self.progress("a point with room")
+        system, bounds = self.bounds.system, self.bounds
+        if (bounds.fixed != known).any():
+            self.unfinished.append("evidence that the other cells are open")
+            return
+        left = reduced(system.matrix, known)
+        keep = np.flatnonzero(~known)
+        rows = np.flatnonzero(np.diff(left.indptr))
+        right = system.right - system.matrix @ np.where(known, bounds.lower, 0)
+        found = interior_point(
+            left[rows][:, keep], right[rows], bounds.lower[keep], bounds.upper[keep], self.clock
+        )
+        if found.cramped is not None:
+            self.unfinished.append(
+                f"evidence that the other cells are open: {int(found.cramped.sum())} seem to have "
+                "no room, which only linear programs decide"
+            )
+            return
+        self.settled = proved
+        self.point = bounds.lower.astype(np.float64)
+        self.point[keep] = found.values
+
+
+def reduced(matrix: csr_array, known: NDArray[np.bool_]) -> csr_array:
+    """Return a matrix without the entries of some columns."""
+    found: Any = matrix.copy()
+    found.data[known[found.indices]] = 0
+    found.eliminate_zeros()
+    kept: csr_array = found
+    return kept

@@ -1,0 +1,99 @@
+"""A point with room on both sides of every cell: then no bound fixes a cell that relations leave.
+
+Floats alone: a point found here is evidence that cells are open, and proves nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacks.large_releases.kernel_vectors import factor
+from csp.clock import UNLIMITED, Clock
+from csp.exact import UNBOUNDED
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = ["InteriorPoint", "interior_point"]
+
+_STEPS = 60
+"""Newton steps: some ten to twenty find a point where there is one."""
+
+_BACK = 0.9
+"""Share of the way to the nearest bound that a step takes at most."""
+
+_NEAR = 1e-3
+"""Largest further step, as a share of the room of a cell, at which the point counts as found."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InteriorPoint:
+    """Where the search for a point with room ended.
+
+    Attributes
+    ----------
+    values : (k,) float64
+        In units.
+    steps : int
+    cramped : (k,) bool or None
+        Cells that came close to a bound while relations did not hold yet. None if the point was
+        found: relations hold and every cell has room on both sides, as far as floats tell.
+    """
+
+    values: NDArray[np.float64]
+    steps: int
+    cramped: NDArray[np.bool_] | None
+
+
+def interior_point(
+    matrix: csr_array, right: NDArray[np.int64], lower: NDArray[np.int64],
+    upper: NDArray[np.int64], clock: Clock = UNLIMITED,
+) -> InteriorPoint:  # fmt: skip
+    """Find a point with room on both sides of every cell by Newton steps of the log barrier.
+
+    Parameters
+    ----------
+    matrix : (r, k) csr_array
+    right : (r,) int64
+    lower, upper : (k,) int64
+        Apart from each other; `UNBOUNDED` for none.
+    clock : Clock
+
+    Returns
+    -------
+    InteriorPoint
+    """
+    a = matrix.astype(np.float64)
+    turned = a.T.tocsr()
+    no_low, no_high = lower <= -UNBOUNDED, upper >= UNBOUNDED
+    low = np.where(no_low, np.where(no_high, 0, upper) - 2e6, lower).astype(np.float64)
+    high = np.where(no_high, low + 2e6, upper).astype(np.float64)
+    x = (low + high) / 2
+    b = right.astype(np.float64)
+    below, above = x - low, high - x
+    for step in range(1, _STEPS + 1):
+        if clock.over:
+            break
+        weights = 1 / (1 / below**2 + 1 / above**2)
+        slope = 1 / above - 1 / below
+        missing = b - a @ x
+        solver = factor(a, weights)
+        # Newton: the step makes relations hold, and the barrier as flat as they allow.
+        y = solver.solve(missing + a @ (weights * slope))
+        move = weights * (turned @ y - slope)
+        move += weights * (turned @ solver.solve(missing - a @ move))
+        # What relations alone need, without regard to the barrier.
+        need = weights * (turned @ solver.solve(missing))
+        near = np.max(np.abs(need) / np.minimum(below, above), initial=0)
+        if near < _NEAR and np.abs(missing - a @ need).max(initial=0) <= 0.5:
+            return InteriorPoint(x + need, step, None)
+        with np.errstate(divide="ignore"):
+            most = np.min(np.where(move < 0, below / -move, above / move), initial=np.inf)
+        x = x + min(1.0, _BACK * most) * move
+        below, above = x - low, high - x
+    cramped = np.minimum(below, above) < 1e-4 * (high - low)
+    return InteriorPoint(x, _STEPS, cramped)

@@ -1,0 +1,379 @@
+"""Multipliers of relations whose sum is one cell, found and checked in whole numbers.
+
+Multipliers must cancel every cell that is not a candidate. A cell in one relation only rules that
+relation out; one in two relations binds their multipliers to each other. That leaves few classes of
+relations, a small system for cells in three or more classes, and equations that hold nothing but
+candidates, which are eliminated exactly.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from dataclasses import dataclass
+from itertools import pairwise
+from math import gcd, lcm
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacks.release_alone.disclosed_cells import mixed
+from csp.clock import UNLIMITED, Clock
+from csp.compiled import Kernels
+from csp.errors import CertificateError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = ["Combinations", "combinations_of"]
+
+KERNELS = Kernels(__name__, "root", "bind")
+
+_SMALL = 2000
+"""Cells of a call that may run uncompiled."""
+
+_PASSES = 200
+"""Passes over cells while classes of relations grow; each settles most of what is left."""
+
+_Row = dict[int, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Combinations:
+    """Cells that equal combinations of relations and of cells that are known already.
+
+    Attributes
+    ----------
+    cells : (c,) int64
+        Ascending.
+    divisors : (c,) int64
+    bases : (f, r) csr_array of int64
+        Multipliers of relations that leave candidates alone, shared by the proofs.
+    weights : tuple of dict
+        Of each cell, how often each of the bases is added; the sum is the divisor times the cell.
+    whole : bool
+        Whether every equation was eliminated: if not, a candidate may be known all the same.
+    """
+
+    cells: NDArray[np.int64]
+    divisors: NDArray[np.int64]
+    bases: csr_array
+    weights: tuple[_Row, ...]
+    whole: bool
+
+    def multipliers(self, at: int) -> _Row:
+        """Multipliers of relations that give one of the cells, by its position among them."""
+        found: dict[int, int] = defaultdict(int)
+        for base, weight in self.weights[at].items():
+            start, stop = self.bases.indptr[base : base + 2]
+            pairs = zip(
+                self.bases.indices[start:stop].tolist(), self.bases.data[start:stop].tolist(),
+                strict=True,
+            )  # fmt: skip
+            for row, factor in pairs:
+                found[row] += weight * factor
+        return {row: factor for row, factor in found.items() if factor}
+
+    def check(self, matrix: csr_array, known: NDArray[np.bool_]) -> None:
+        """Add the relations up, in whole numbers.
+
+        Parameters
+        ----------
+        matrix : (r, k) csr_array of int64
+            All relations between withheld cells.
+        known : (k,) bool
+            Cells that may be left beside the one that is proved.
+
+        Raises
+        ------
+        CertificateError
+            If a combination leaves any other cell.
+        """
+        left = _without(self.bases @ matrix, known)
+        for cell, divisor, weights in zip(
+            self.cells.tolist(), self.divisors.tolist(), self.weights, strict=True
+        ):
+            total: _Row = {}
+            for base, weight in weights.items():
+                total = mixed(total, 1, left[base], weight)
+            if total != {cell: divisor} or divisor < 1:
+                msg = "a combination of relations does not give the cell that it should prove"
+                raise CertificateError(msg)
+
+    def values(
+        self, matrix: csr_array, right: NDArray[np.int64], known: NDArray[np.bool_],
+        values: NDArray[np.int64],
+    ) -> list[tuple[int, int]]:  # fmt: skip
+        """Value of each cell as numerator and divisor, from what is known.
+
+        Parameters
+        ----------
+        matrix : (r, k) csr_array of int64
+        right : (r,) int64
+        known : (k,) bool
+        values : (k,) int64
+            Of known cells.
+        """
+        rest = right - matrix @ np.where(known, values, 0)
+        sums = (self.bases @ rest).tolist()
+        return [
+            (sum(weight * sums[base] for base, weight in weights.items()), divisor)
+            for weights, divisor in zip(self.weights, self.divisors.tolist(), strict=True)
+        ]
+
+
+def combinations_of(
+    matrix: csr_array, candidates: NDArray[np.bool_], clock: Clock = UNLIMITED
+) -> Combinations:
+    """Prove which candidates are combinations of relations.
+
+    Parameters
+    ----------
+    matrix : (r, k) csr_array of int64
+        Entries 1 and -1; cells that are known already have no entry.
+    candidates : (k,) bool
+        A candidate that is none does no harm; what is no candidate is not proved.
+    clock : Clock
+
+    Returns
+    -------
+    Combinations
+    """
+    from scipy.sparse import csr_array
+
+    r = matrix.shape[0]
+    parent, sign = np.arange(r), np.ones(r, np.int64)
+    dead = np.zeros(r, bool)
+    others = csr_array(matrix.T)[np.flatnonzero(~candidates)]
+    left = np.ones(others.shape[0], bool)
+    for _ in range(_PASSES):
+        settled = KERNELS.run(
+            "bind", others.indptr, others.indices, others.data, parent, sign, dead, left,
+            small=others.shape[0] <= _SMALL,
+        )  # fmt: skip
+        if not settled:
+            break
+    classes, factors = _classes(parent, sign, dead)
+    # What is left of each cell, in classes: the same equation comes many times.
+    spread = _spread(classes, factors)
+    equations = _distinct(csr_array(others[np.flatnonzero(left)] @ spread.T))
+    pivots, core_whole = _reduced(equations, clock)
+    alive = set(np.unique(classes[classes >= 0]).tolist())
+    bases = _bases(pivots, alive, classes, spread, matrix[:, np.flatnonzero(candidates)])
+    listed = np.flatnonzero(candidates)
+    product = csr_array(bases @ matrix[:, listed])
+    product.eliminate_zeros()
+    f = bases.shape[0]
+    # Beyond the candidates a row says how often each of the bases is in it.
+    rows: list[_Row] = []
+    for i in range(f):
+        start, stop = product.indptr[i : i + 2]
+        if stop > start:
+            entries = zip(
+                product.indices[start:stop].tolist(), product.data[start:stop].tolist(),
+                strict=True,
+            )  # fmt: skip
+            rows.append(dict(entries) | {len(listed) + i: 1})
+    units, whole = _reduced(rows, clock, len(listed))
+    proved = sorted(
+        (pivot, row) for pivot, row in units.items() if sum(c < len(listed) for c in row) == 1
+    )
+    cells, divisors, weights = [], [], []
+    for pivot, row in proved:
+        turn = 1 if row[pivot] > 0 else -1
+        cells.append(int(listed[pivot]))
+        divisors.append(abs(row[pivot]))
+        weights.append({c - len(listed): turn * v for c, v in row.items() if c >= len(listed)})
+    return Combinations(
+        np.array(cells, np.int64), np.array(divisors, np.int64), bases, tuple(weights),
+        whole and core_whole,
+    )  # fmt: skip
+
+
+# ---- classes of relations ------------------------------------------------------------------------
+
+
+def root(parent: NDArray[np.int64], sign: NDArray[np.int64], row: int) -> tuple[int, int]:
+    """Relation that stands for the class of a relation, and the sign between their multipliers."""
+    top, turn = row, 1
+    while parent[top] != top:
+        turn *= sign[top]
+        top = parent[top]
+    # The way is short from now on.
+    at, left = row, turn
+    while parent[at] != at:
+        above, own = parent[at], sign[at]
+        parent[at], sign[at] = top, left
+        at, left = above, left * own
+    return top, turn
+
+
+def bind(
+    indptr: NDArray[np.int32], indices: NDArray[np.int32], signs: NDArray[np.int64],
+    parent: NDArray[np.int64], sign: NDArray[np.int64], dead: NDArray[np.bool_],
+    left: NDArray[np.bool_],
+) -> int:  # fmt: skip
+    """Go over cells whose multipliers must cancel once; returns how many were settled."""
+    settled = 0
+    tops = np.zeros(64, np.int64)
+    sums = np.zeros(64, np.int64)
+    for cell in range(len(left)):
+        if not left[cell] or indptr[cell + 1] - indptr[cell] > 64:
+            continue
+        count = 0
+        for e in range(indptr[cell], indptr[cell + 1]):
+            top, turn = root(parent, sign, indices[e])
+            if dead[top]:
+                continue
+            at = 0
+            while at < count and tops[at] != top:
+                at += 1
+            if at == count:
+                tops[at], sums[at] = top, 0
+                count += 1
+            sums[at] += turn * signs[e]
+        kept = 0
+        for at in range(count):
+            if sums[at] != 0:
+                tops[kept], sums[kept] = tops[at], sums[at]
+                kept += 1
+        if kept == 1:
+            dead[tops[0]] = True
+        elif kept == 2 and abs(sums[0]) == abs(sums[1]):
+            # sums[0] * y0 + sums[1] * y1 = 0
+            parent[tops[0]] = tops[1]
+            sign[tops[0]] = -1 if sums[0] == sums[1] else 1
+        elif kept:
+            continue
+        left[cell] = False
+        settled += 1
+    return settled
+
+
+def _classes(
+    parent: NDArray[np.int64], sign: NDArray[np.int64], dead: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Class of each relation, -1 where it is ruled out, and its sign there."""
+    top, turn = np.arange(len(parent)), np.ones(len(parent), np.int64)
+    while (parent[top] != top).any():
+        turn *= np.where(parent[top] != top, sign[top], 1)
+        top = parent[top]
+    return np.where(dead[top], -1, top), turn
+
+
+def _spread(classes: NDArray[np.int64], factors: NDArray[np.int64]) -> csr_array:
+    """Multipliers of relations, by the class that stands for them: (r, r)."""
+    from scipy.sparse import coo_array, csr_array
+
+    top, r = np.flatnonzero(classes >= 0), len(classes)
+    found: Any = coo_array((factors[top], (classes[top], top)), shape=(r, r))
+    return csr_array(found)
+
+
+def _distinct(equations: Any) -> list[_Row]:
+    """Sparse equations that are not multiples of each other."""
+    equations.eliminate_zeros()
+    equations.sort_indices()
+    ends, columns, data = equations.indptr.tolist(), equations.indices.tolist(), equations.data
+    # Of each sign: the first coefficient is positive.
+    starts = equations.indptr[:-1][np.diff(equations.indptr) > 0]
+    turns = np.repeat(np.sign(data[starts]), np.diff(equations.indptr)[np.diff(ends) > 0])
+    values = (data * turns).tolist()
+    seen = {
+        (*columns[start:stop], *values[start:stop])
+        for start, stop in pairwise(ends)
+        if stop > start
+    }
+    return [
+        dict(zip(one[: len(one) // 2], one[len(one) // 2 :], strict=True)) for one in sorted(seen)
+    ]
+
+
+def _bases(
+    pivots: dict[int, _Row], alive: set[int], classes: NDArray[np.int64], spread: csr_array,
+    touched: csr_array,
+) -> csr_array:  # fmt: skip
+    """Multipliers of relations that cancel all but candidates; only those that hold candidates."""
+    from scipy.sparse import coo_array, csr_array
+
+    # Of each class that stays free, what the bound ones are in it: one denominator for each.
+    parts: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+    for pivot, row in pivots.items():
+        for free, v in row.items():
+            if free != pivot:
+                parts[free].append((pivot, -v, row[pivot]))
+    held = set(np.unique(classes[np.flatnonzero(np.diff(touched.indptr))]).tolist()) - {-1}
+    bases: list[tuple[int, int, int]] = []
+    count = 0
+    for free in sorted(alive - pivots.keys()):
+        members = parts.get(free, [])
+        if free not in held and not any(pivot in held for pivot, _, _ in members):
+            continue
+        common = lcm(*(d for _, _, d in members)) if members else 1
+        bases.append((count, free, common))
+        bases += [(count, pivot, v * common // d) for pivot, v, d in members]
+        count += 1
+    r = len(classes)
+    table = np.array(bases, np.int64).reshape(-1, 3)
+    chosen: Any = coo_array((table[:, 2], (table[:, 0], table[:, 1])), shape=(count, r))
+    return csr_array(csr_array(chosen) @ spread)
+
+
+# ---- elimination ---------------------------------------------------------------------------------
+
+
+def _reduced(rows: list[_Row], clock: Clock, k: int | None = None) -> tuple[dict[int, _Row], bool]:
+    """Reduced echelon form of sparse rows by their pivots, and whether the time sufficed.
+
+    Columns from `k` on are carried along and are never pivots.
+    """
+
+    def width(row: _Row) -> int:
+        return len(row) if k is None else sum(c < k for c in row)
+
+    holders: dict[int, set[int]] = defaultdict(set)
+    for i, row in enumerate(rows):
+        for c in row:
+            if k is None or c < k:
+                holders[c].add(i)
+    heap = [(width(row), i) for i, row in enumerate(rows)]
+    heapq.heapify(heap)
+    done: dict[int, int] = {}
+    used: set[int] = set()
+    while heap:
+        size, i = heapq.heappop(heap)
+        if i in used or size != width(rows[i]) or not size:
+            continue
+        if clock.over:
+            return {pivot: rows[at] for pivot, at in done.items()}, False
+        used.add(i)
+        pivot = min((c for c in rows[i] if k is None or c < k), key=lambda c: (len(holders[c]), c))
+        done[pivot] = i
+        for other in sorted(holders[pivot] - {i}):
+            a, b = rows[i][pivot], rows[other][pivot]
+            common = gcd(a, b)
+            kept = mixed(rows[other], a // common, rows[i], -b // common)
+            shared = gcd(*kept.values())
+            if shared > 1:
+                kept = {c: v // shared for c, v in kept.items()}
+            for c in rows[other].keys() - kept.keys():
+                holders[c].discard(other)
+            for c in kept.keys() - rows[other].keys():
+                if k is None or c < k:
+                    holders[c].add(other)
+            rows[other] = kept
+            if other not in used:
+                heapq.heappush(heap, (width(kept), other))
+    return {pivot: rows[at] for pivot, at in done.items()}, True
+
+
+def _without(product: csr_array, known: NDArray[np.bool_]) -> list[_Row]:
+    """Rows of a sparse matrix as they are, but for zeros and known cells."""
+    found = []
+    for i in range(product.shape[0]):
+        start, stop = product.indptr[i : i + 2]
+        cells, data = product.indices[start:stop], product.data[start:stop]
+        kept = (data != 0) & ~known[cells]
+        found.append(dict(zip(cells[kept].tolist(), data[kept].tolist(), strict=True)))
+    return found
