@@ -20,12 +20,12 @@ from csp.published.grid import is_list, read_grid
 from csp.published.told import Told
 from csp.tables.columns import column_names, read_columns
 
-__all__ = ["Roles", "grid_of", "read_published"]
+__all__ = ["FLAGS", "Roles", "grid_of", "read_published"]
 
 _VALUES = ("obs_value", "value", "values", "wert", "v4_0", "v4_1", "freq", "count", "n")
 """Names of columns that hold the cells, in lower case; the first that is there counts."""
 
-_FLAGS = (
+FLAGS = (
     "status", "obs_status", "conf_status", "obs_flag", "flag", "flags", "data marking",
     "value_q", "sdcstatus", "disclosure_code", "symbol", "wert_q",
 )  # fmt: skip
@@ -185,7 +185,7 @@ def _roles(data: Any, names: Sequence[str], roles: Roles) -> tuple[Roles, tuple[
     status = roles.status
     if not status:
         status = tuple(
-            plain[name] for name in _FLAGS if name in plain and plain[name] not in (roles.by or ())
+            plain[name] for name in FLAGS if name in plain and plain[name] not in (roles.by or ())
         )
     if roles.by and roles.value:
         return replace(roles, status=status), (
