@@ -188,7 +188,7 @@ class PublishedAudit:
         lines += [f"  {one.text()}" for one in self.contradictions]
         for cell in self.disclosed:
             why = self.reasons.get(cell, "")
-            value = f" = {self._value(cell)}" if reveal else ""
+            value = f" = {self.value_of(cell)}" if reveal else ""
             lines.append(f"  {cell_name(release, cell)}{value}{': ' if why else ''}{why}")
         if self.disclosed and self.mend:
             lines.append("To be withheld as well:")
@@ -216,7 +216,7 @@ class PublishedAudit:
         for cell in self.disclosed:
             cells.append({"cell": named(cell), "because": self.reasons.get(cell)})
             if reveal:
-                cells[-1]["value"] = self._value(cell)
+                cells[-1]["value"] = self.value_of(cell)
         found = self.disclosure
         narrow = [] if found is None else found.cells[self.narrow].tolist()
         return {
@@ -273,7 +273,8 @@ class PublishedAudit:
                 columns[name] = [_text(end, release.scale) for end in side.tolist()]
         return columns
 
-    def _value(self, cell: int) -> str:
+    def value_of(self, cell: int) -> str:
+        """Say the value of a cell that can be worked out, in units of the measure."""
         assert self.disclosure is not None
         at = int(np.searchsorted(self.disclosure.cells, cell))
         low, _ = _ends(self.disclosure)

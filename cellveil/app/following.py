@@ -9,7 +9,7 @@ from shiny import reactive, ui
 
 from cellveil.app.work.worker import Order, State, Worker
 
-__all__ = ["LOOK_AGAIN", "Followed"]
+__all__ = ["LOOK_AGAIN", "Followed", "stop_button"]
 
 LOOK_AGAIN = 0.3
 """Seconds between two looks at a task."""
@@ -43,6 +43,12 @@ class Followed:
             self._worker.stop(order)
             self.show(order.state)
 
+    def forget(self) -> None:
+        """Stop the task, if it goes on, and show nothing of it."""
+        self.stop()
+        self.order.set(None)
+        self.state.set(None)
+
     def follow(self) -> None:
         """Look at the task until it is over."""
 
@@ -67,3 +73,9 @@ class Followed:
             f" {now.phase} ({monotonic() - order.began:.0f} s){more}",
             role="status",
         )
+
+
+def stop_button(name: str, *followed: Followed) -> Any:
+    """Button that stops tasks, while one of them goes on."""
+    busy = [one.busy.get() for one in followed]
+    return ui.input_action_button(name, "Stop") if any(busy) else None

@@ -15,7 +15,7 @@ from cellveil.jobs.keys import SECTIONS, in_keys
 from cellveil.requests.option import Field
 from cellveil.requests.source import Written
 
-__all__ = ["further", "further_sections", "kinds"]
+__all__ = ["further", "further_sections", "inputs_of", "kind_of", "kinds", "read_input"]
 
 _PREFIX = "further_"
 
@@ -41,15 +41,23 @@ def _placed() -> dict[str, tuple[str, Field]]:
 
 def kinds() -> dict[str, str]:
     """Return the kind of value of each input; see `cellveil.app.page.INPUTS`."""
-    return {
-        name: "flag" if field.kind == "flag" else "text" for name, (_, field) in _placed().items()
-    }
+    return {name: kind_of(field) for name, (_, field) in _placed().items()}
+
+
+def kind_of(field: Field) -> str:
+    """Return the kind of value of the input of a field."""
+    return field.kind if field.kind in ("flag", "file") else "text"
 
 
 def further() -> Any:
     """Return the inputs of all options that have no place of their own."""
+    return inputs_of({name: field for name, (_, field) in _placed().items()})
+
+
+def inputs_of(placed: Mapping[str, Field]) -> Any:
+    """Return the inputs of fields, by the name of the input; each says what the field says."""
     found = []
-    for name, (_, field) in _placed().items():
+    for name, field in placed.items():
         words = in_keys(field.option.words)
         otherwise = field.option.otherwise or (str(field.default) if field.default else "none")
         if field.kind == "flag":
@@ -59,6 +67,8 @@ def further() -> Any:
         if field.kind == "switch" and not field.choices:
             known = {"": otherwise, "true": "yes", "false": "no"}
             found.append(ui.input_select(name, label, known))
+        elif field.kind == "file":
+            found.append(ui.input_file(name, label, accept=[".csv", ".txt"], width="100%"))
         elif field.choices:
             known = {"": otherwise} | {choice: choice for choice in field.choices}
             found.append(ui.input_select(name, label, known))
@@ -81,14 +91,21 @@ def further_sections(given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         if isinstance(value, str):
             value = value.strip()
         if value not in (None, "", field.default):
-            found.setdefault(section, {})[field.key] = _read(field, value)
+            found.setdefault(section, {})[field.key] = read_input(field, value)
     return found
 
 
-def _read(field: Field, value: Any) -> Any:
+def read_input(field: Field, value: Any) -> Any:
+    """Value of a field from what its input holds.
+
+    Raises
+    ------
+    InputError
+        For a text that is not the number it should be, and a list with an empty name.
+    """
     if field.kind == "switch" and not field.choices:
         return value == "true"
-    if field.kind == "names":
+    if field.kind in ("names", "by column"):
         found = [part.strip() for part in value.split(",")]
         if "" in found:
             refuse(f"{field.key}: {value!r} has an empty name; write it like a,b")

@@ -7,9 +7,14 @@ from typing import Any
 
 from shiny import ui
 
-from cellveil.app.further import further, kinds
+from cellveil.app.further import further, inputs_of, kinds
+from cellveil.app.publishing import placed, published_kinds
 
-__all__ = ["COLUMNS", "INPUTS", "NONE", "page"]
+__all__ = ["COLUMNS", "INPUTS", "NONE", "PUBLISHED", "RECORDS", "page"]
+
+RECORDS, PUBLISHED = "records", "published"
+WHAT = {RECORDS: "records, to be protected", PUBLISHED: "a table that somebody published"}
+"""What a file can hold: whether it is protected, or audited."""
 
 NONE = ""
 """The choice of not naming a column."""
@@ -27,16 +32,27 @@ COLUMNS = {
 }  # fmt: skip
 """Choices of a column: what each is for, in a word and in a sentence, and what none means."""
 
+_AUDIT_NUMBERS = "narrow", "audit_time"
+
 _KINDS = {
-    "file": ("data", "hrc"),
+    "file": ("data", "hrc", "published_hrc"),
     "texts": ("by", "nested_use"),
-    "text": (*COLUMNS, "hrc_of", "words", "cost", "margins", "negative", "missing"),
-    "flag": ("few", "percent", "dominance", "singletons", "attacks"),
-    "number": ("few_n", "percent_p", "dominance_n", "dominance_k", "time_limit"),
-    "click": ("protect", "stop", "stop_reading", "stop_looking"),
+    "text": ("kind", *COLUMNS, "hrc_of", "words", "cost", "margins", "negative", "missing"),
+    "flag": ("few", "percent", "dominance", "singletons", "attacks", "whole", "reveal"),
+    "number": (
+        "narrow",
+        "audit_time",
+        "few_n",
+        "percent_p",
+        "dominance_n",
+        "dominance_k",
+        "time_limit",
+    ),
+    "click": ("protect", "stop", "stop_reading", "stop_looking", "audit", "stop_audit"),
 }
 
-INPUTS = {name: kind for kind, names in _KINDS.items() for name in names} | kinds()
+INPUTS = {name: kind for kind, names in _KINDS.items() for name in names}
+INPUTS |= kinds() | published_kinds()
 """All that can be chosen on the page, and what kind of value it has."""
 
 
@@ -56,14 +72,18 @@ def page() -> Any:
         ui.p(
             "Protect a table before it is published: find the cells that would disclose a "
             "contributor, suppress them and as few others as can be, and prove what remains "
-            "hidden.",
+            "hidden. Or see what a table that somebody published does not hide.",
             class_="lead",
         ),
         _data(),
-        _table(),
-        _sensitive(),
-        _protect(),
-        _step(5, "Result", ui.output_ui("result")),
+        ui.panel_conditional(
+            f"input.kind !== '{PUBLISHED}'",
+            _table(),
+            _sensitive(),
+            _protect(),
+            _step(5, "Result", ui.output_ui("result")),
+        ),
+        ui.panel_conditional(f"input.kind === '{PUBLISHED}'", _reading(), _audit()),
         title="Cellveil",
         lang="en",
     )  # fmt: skip
@@ -75,10 +95,11 @@ def _data() -> Any:
         "Data",
         ui.input_file(
             "data",
-            "A file of records, one row for each person or firm",
-            accept=[".csv", ".gz", ".parquet", ".xlsx", ".tsv", ".txt"],
+            "A file of records, one row for each person or firm, or of a published table",
+            accept=[".csv", ".gz", ".parquet", ".xlsx", ".tsv", ".txt", ".sbs"],
             width="100%",
         ),
+        ui.input_radio_buttons("kind", "It holds", WHAT, inline=True),
         ui.output_ui("columns"),
         ui.output_ui("reading"),
         ui.output_ui("stop_reading_place"),
@@ -219,8 +240,54 @@ def _protect() -> Any:
     )
 
 
+def _reading() -> Any:
+    return _step(
+        2,
+        "How the table is read",
+        ui.output_ui("recognised"),
+        ui.output_ui("stop_audit_place"),
+        ui.tags.details(
+            ui.tags.summary("Read it otherwise"),
+            inputs_of(placed()),
+            ui.input_file(
+                "published_hrc",
+                _with_tip("Hierarchies (.hrc)", "Name them above, such as region=region.hrc."),
+                accept=[".hrc", ".txt"],
+                width="100%",
+            ),
+        ),
+    )
+
+
+def _audit() -> Any:
+    return _step(
+        3,
+        "What is no secret",
+        ui.layout_columns(
+            ui.input_numeric(
+                "narrow",
+                "Cells that are known to within percent",
+                10,
+                min=0,
+                max=1000,
+                width="100%",
+            ),
+            ui.input_numeric("audit_time", "Seconds at most", 60, min=1, max=86_400, width="100%"),
+            ui.input_checkbox("whole", "Cells are whole numbers", value=True),
+            col_widths={"sm": 12, "md": 4},
+        ),
+        ui.div(ui.input_action_button("audit", "Audit", class_="btn-primary"), class_="buttons"),
+        ui.output_ui("auditing"),
+        ui.input_checkbox(
+            "reveal", "Show the values that can be worked out, here and in what is saved",
+            value=False, width="100%",
+        ),
+        ui.output_ui("audited"),
+    )  # fmt: skip
+
+
 def _step(number: int, name: str, *parts: Any) -> Any:
-    head = f"step-{number}"
+    head = f"step-{number}-{name.split()[0].lower()}"
     return ui.tags.section(
         ui.h2(f"{number}. {name}", id=head), *parts, class_="step", aria_labelledby=head
     )

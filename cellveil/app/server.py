@@ -13,10 +13,11 @@ from shiny import App, reactive, render, req, ui
 
 from cellveil.app.choices import Choices, Rules, free_name, safe_name, tree_name
 from cellveil.app.door.messages import MOST_UPLOAD, TOO_LARGE
-from cellveil.app.following import LOOK_AGAIN, Followed
+from cellveil.app.following import LOOK_AGAIN, Followed, stop_button
 from cellveil.app.further import further_sections, kinds
 from cellveil.app.handing import hand_over
-from cellveil.app.page import COLUMNS, NONE, page
+from cellveil.app.page import COLUMNS, NONE, RECORDS, page
+from cellveil.app.published import PublishedTable
 from cellveil.app.work.tasks import JOB, Found, Group, Look, Outcome, Protect, Read, Tree
 from cellveil.app.work.wording import words_of
 from cellveil.app.work.worker import Order, State, Worker
@@ -74,6 +75,8 @@ class _Desk:
     def __init__(self, folder: Path, worker: Worker, data: Path | None) -> None:
         self.folder, self.worker = folder, worker
         self.opened = 0
+        self.looked_at: Path | None = None
+        self.file: reactive.Value[Path | None] = reactive.Value(None)
         self.data: reactive.Value[Path | None] = reactive.Value(None)
         self.columns: reactive.Value[tuple[str, ...]] = reactive.Value(())
         self.problem = reactive.Value("")
@@ -82,10 +85,11 @@ class _Desk:
         self.reading, self.looking = Followed(worker), Followed(worker)
         self.running = Followed(worker)
         self.ran = reactive.Value("")
+        self.published = PublishedTable(worker, self.file.get, self._beside)
         if data is not None:
             place = self._new_place(data.name)
             place.symlink_to(data.resolve())
-            self.reading.ask(Read(place))
+            self.file.set(place)
 
     def attach(self, input: Any) -> None:
         """Connect the inputs of the page."""
@@ -99,6 +103,7 @@ class _Desk:
         self._say_what_is_sensitive(choices)
         self._run(input, choices)
         self._show()
+        self.published.attach(input)
         hand_over(self._done, self.ran.get, self.trees.get)
 
     # ---- steps 1 and 2 -----------------------------------------------------------------------
@@ -115,7 +120,18 @@ class _Desk:
             self._forget("")
             place = self._new_place(safe_name(given[0]["name"]))
             shutil.move(given[0]["datapath"], place)
-            self.reading.ask(Read(place))
+            self.file.set(place)
+
+        @reactive.effect
+        def _() -> None:
+            file = self.file.get()
+            with reactive.isolate():
+                known = self.data.get() == file
+            if input.kind() != RECORDS:
+                self.problem.set("")  # of reading it as records
+            elif file is not None and not known:
+                self.problem.set("")
+                self.reading.ask(Read(file))
 
         @reactive.effect
         @reactive.event(input[TOO_LARGE])
@@ -134,10 +150,13 @@ class _Desk:
             if now is None or order is None or not now.over:
                 return
             if now.error:
-                self._forget(now.error)
+                self._forget(now.error if input.kind() == RECORDS else "")
             else:
                 self.columns.set(now.answer)
                 self.data.set(order.task.data)
+            if order.task.data == self.file.get() != self.looked_at and not now.stopped:
+                self.looked_at = order.task.data
+                self.published.recognise(order.task.data)
 
         @reactive.effect
         @reactive.event(input.stop_reading)
@@ -238,7 +257,7 @@ class _Desk:
 
         @render.ui
         def stop_reading_place() -> Any:
-            return _stop_button("stop_reading", self.reading)
+            return stop_button("stop_reading", self.reading)
 
         @render.ui
         def nested() -> Any:
@@ -331,7 +350,7 @@ class _Desk:
 
         @render.ui
         def stop_looking_place() -> Any:
-            return _stop_button("stop_looking", self.looking)
+            return stop_button("stop_looking", self.looking)
 
     # ---- step 4 ------------------------------------------------------------------------------
 
@@ -425,10 +444,6 @@ class _Desk:
         req(now is not None and now.answer is not None)
         found: Outcome = now.answer
         return found
-
-
-def _stop_button(name: str, followed: Followed) -> Any:
-    return ui.input_action_button(name, "Stop") if followed.busy.get() else None
 
 
 def _plain(number: float) -> str:

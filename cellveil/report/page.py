@@ -14,12 +14,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cellveil.report.skeleton import WIDTH, bar, box, grid, listed, origin, section, whole_page
+from cellveil.report.skeleton import (
+    WIDTH,
+    bar,
+    box,
+    grid,
+    listed,
+    origin,
+    panels,
+    section,
+    whole_page,
+)
 from csp.exact import grouped_text
 from csp.mechanism import Protected
 from csp.release.release import Release
 from csp.solve import Progress
-from csp.tables.cross.html import cell_texts, panel_rows
+from csp.tables.cross.html import cell_texts
 from csp.tables.cross.layout import CrossTable, cross_table
 from csp.tables.table import Table
 
@@ -137,17 +147,7 @@ def _panels(
             return f"× {grouped_text(int(values[cell]), release.scale)}"
         return text(cell)
 
-    for number, panel in enumerate(layout.panels):
-        rows = "".join(panel_rows(layout, panel, shown, kind=kind))
-        whole = f'<div class="scroll"><table class="panel">{rows}</table></div>'
-        if not layout.further:
-            yield whole
-            continue
-        pairs = zip(layout.further, panel.codes, strict=True)
-        name = escape(", ".join(f"{n} {c}" for n, c in pairs))
-        opened = " open" if number == 0 else ""
-        part = "" if number == 0 else ' class="part"'
-        yield f"<details{part}{opened}><summary>{name}</summary>{whole}</details>"
+    yield from panels(layout, shown, kind)
 
 
 def _inferred(cells: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from importlib import resources
 from pathlib import Path
@@ -13,8 +13,20 @@ from typing import Any
 from cellveil.front import refuse
 from cellveil.io.files import write_json
 from csp.formats.files import Together, joined
+from csp.tables.cross.html import panel_rows
+from csp.tables.cross.layout import CrossTable
 
-__all__ = ["bar", "box", "grid", "listed", "origin", "section", "whole_page", "write_page"]
+__all__ = [
+    "bar",
+    "box",
+    "grid",
+    "listed",
+    "origin",
+    "panels",
+    "section",
+    "whole_page",
+    "write_page",
+]
 
 INTERNAL = (
     "Internal. This page shows what is not published: suppressed values and sensitive cells, or "
@@ -37,12 +49,15 @@ def write_page(
         write_json(path.with_suffix(".json"), facts, group)
 
 
-def whole_page(title: str, lead: str, sections: Iterable[str], *, internal: bool = False) -> str:
+def whole_page(
+    title: str, lead: str, sections: Iterable[str], *, internal: bool | str = False
+) -> str:
     """Put sections, which are HTML already, below a heading and a sentence.
 
-    `internal` says at the top, in red, that the page holds what must not be published. The page
-    allows no request and no script but its own.
+    `internal` says at the top, in red, that the page holds what must not be published, in words of
+    its own where it is a text. The page allows no request and no script but its own.
     """
+    warned = INTERNAL if internal is True else internal or ""
     style, script = (
         resources.files("cellveil.report").joinpath(name).read_text(encoding="utf-8")
         for name in ("style.css", "script.js")
@@ -58,7 +73,7 @@ def whole_page(title: str, lead: str, sections: Iterable[str], *, internal: bool
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>{escape(title)}</title><style>{style}</style></head><body>",
-        f'<p class="internal" role="alert">{INTERNAL}</p>' if internal else "",
+        f'<p class="internal" role="alert">{escape(warned)}</p>' if warned else "",
         f"<h1>{escape(title)}</h1>",
         f'<p class="lead">{escape(lead)}</p>',
         *sections,
@@ -76,6 +91,23 @@ def section(head: str, *parts: str | Iterable[str]) -> Iterator[str]:
     for part in parts:
         yield from [part] if isinstance(part, str) else part
     yield "</section>"
+
+
+def panels(
+    layout: CrossTable, text: Callable[[int], str], kind: Callable[[int], str]
+) -> Iterator[str]:
+    """Yield a cross table, a panel for each code of further dimensions; see `panel_rows`."""
+    for number, panel in enumerate(layout.panels):
+        rows = "".join(panel_rows(layout, panel, text, kind=kind))
+        whole = f'<div class="scroll"><table class="panel">{rows}</table></div>'
+        if not layout.further:
+            yield whole
+            continue
+        pairs = zip(layout.further, panel.codes, strict=True)
+        name = escape(", ".join(f"{n} {c}" for n, c in pairs))
+        opened = " open" if number == 0 else ""
+        part = "" if number == 0 else ' class="part"'
+        yield f"<details{part}{opened}><summary>{name}</summary>{whole}</details>"
 
 
 def grid(kind: str, heads: Iterable[str], rows: Iterable[str]) -> str:

@@ -1,5 +1,6 @@
 """What a page has done in a process of its own: reading, counting, protecting.
 
 `worker` gives out `tasks` and follows them, `process` does them there and keeps the `records`,
-and `wording` says what went wrong.
+`publications` are tasks with tables that somebody else published, and `wording` says what went
+wrong.
 """

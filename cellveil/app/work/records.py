@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from cellveil.io.inputs import read_table
+from cellveil.io.published import read_public
 from cellveil.io.sheets import Sheet, open_sheet
+from cellveil.requests.publication import Publication
 from cellveil.requests.source import Source, is_workbook
+from csp.release.release import Release
 from csp.tables.columns import WholeFile, column_names, read_columns, read_whole
 from csp.tables.table import Table
 
@@ -46,11 +49,28 @@ class Kept:
 
 
 class Records:
-    """Records of the file that was asked for last."""
+    """Records, or the published table, of the file that was asked for last."""
 
     def __init__(self) -> None:
         self._mark: tuple[object, ...] | None = None
         self._kept: Kept | None = None
+        self._asked: tuple[object, ...] | None = None
+        self._release: Release | None = None
+
+    def release(self, path: Path, publication: Publication) -> Release:
+        """Return the published table of a file, which is read unless it is here.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read as a published table.
+        """
+        asked = (_mark(path), publication)
+        if self._release is None or self._asked != asked:
+            self._asked = self._release = None
+            self._release = read_public(path, publication, quiet=True)[0]
+            self._asked = asked
+        return self._release
 
     def of(self, path: Path, phase: Callable[[str], None] = lambda _: None) -> Kept:
         """Return the records of a file, which are read unless they are here.

@@ -12,6 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from cellveil.app.choices import Choices
+from cellveil.app.work.publications import (
+    Examine,
+    Interpret,
+    Recognise,
+    examine,
+    interpret,
+    recognise,
+)
 from cellveil.app.work.records import Records
 from cellveil.jobs.job import read_job
 from cellveil.jobs.run import run_job
@@ -115,6 +123,15 @@ def perform(task: Any, records: Records, tell: Tell) -> Any:
             return None
         case Protect(data):
             return _protect(data, records, tell)
+        case Recognise(data):
+            tell.phase("looking at the file")
+            return recognise(data)
+        case Interpret():
+            tell.phase("reading the table")
+            return interpret(task, records)
+        case Examine():
+            tell.phase("working out what anyone can")
+            return examine(task, records)
     msg = f"{type(task).__name__} is not a task"
     raise TypeError(msg)
 

@@ -14,6 +14,7 @@ from time import monotonic
 from typing import Any
 
 from cellveil.app.work.process import STOP, Failure, Success, serve_tasks
+from cellveil.app.work.publications import Interpret
 from cellveil.app.work.tasks import Look, perform
 
 __all__ = ["Order", "State", "Worker"]
@@ -86,8 +87,8 @@ class Worker:
         """Give out a task; a look that has not begun is dropped for another one."""
         order = Order(task)
         with self._lock:
-            for old in [one for one in self._waiting if isinstance(task, Look)]:
-                if isinstance(old.task, Look):
+            for old in [one for one in self._waiting if isinstance(task, (Look, Interpret))]:
+                if type(old.task) is type(task):
                     self._waiting.remove(old)
                     old.change(over=True, stopped=True, error=STOPPED)
             self._waiting.append(order)

@@ -22,7 +22,8 @@ __all__ = ["FIRST", "Served", "serving"]
 FIRST = {
     "method": "init",
     "data": {
-        "by": [], "few": True, "few_n:shiny.number": 3, "protect:shiny.action": 0,
+        "kind": "records", "by": [], "few": True, "few_n:shiny.number": 3,
+        "protect:shiny.action": 0,
         **{f".clientdata_output_{name}_hidden": False
            for name in ("columns", "reading", "stop_reading_place", "sensitive", "progress")},
     },
