@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -16,12 +17,14 @@ from csp.formats.parquet import is_parquet
 from csp.formats.reading import decoded, read_bytes
 from csp.published.cells import Published, published_cells
 from csp.published.entries import Convention, read_entry, sign_of
-from csp.published.grid import is_list, read_grid
+from csp.published.grid import CrossGrid, is_list, read_grid
 from csp.published.names import FLAGS, OTHERS, VALUES
 from csp.published.told import Told
 from csp.tables.columns import column_names, read_columns
 
 __all__ = ["Roles", "grid_of", "read_published"]
+
+_ROW = re.compile(r"^row ([0-9]+)(?=:)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +85,18 @@ def read_published(data: Any, roles: Roles, told: Told) -> Published:
     if is_list(rows, told.signs) or (roles.by and not _crossed(rows, roles.by)):
         return _list(_columns(rows, what), [sign_of(name) for name in rows[0]], roles, told)
     grid = read_grid(rows, what, told.signs)
-    found = published_cells(grid.columns, grid.names, grid.entries, told, printed=grid.printed)
+    try:
+        found = published_cells(grid.columns, grid.names, grid.entries, told, printed=grid.printed)
+    except InputError as error:
+        # What is a row to who reads a list of cells is a row and a column of the cross table.
+        msg = _ROW.sub(lambda found: _place(grid, int(found[1])), error.template)
+        raise InputError(msg) from error
     return replace(found, notes=(*grid.told, *found.notes))
+
+
+def _place(grid: CrossGrid, number: int) -> str:
+    row, column = grid.places[number - 1]
+    return f"row {row}, column {column}"
 
 
 def grid_of(file: TextFile) -> list[list[str]]:

@@ -138,3 +138,12 @@ def test_what_cannot_be_read_is_named(rows, said) -> None:
 )
 def test_lists_and_cross_tables_are_told_apart(rows, wanted) -> None:
     assert is_list(rows) is wanted
+
+
+def test_errors_name_the_place_in_the_cross_table() -> None:
+    rows = [["Title"], ["", "a", "Total"], ["N", "5-9", "1e"], ["Total", "9-5", "8.123456789012"]]
+    with pytest.raises(InputError, match="numbers have more than 9 decimal places"):
+        Release.from_frame(rows, withheld=["9-5", "1e"])
+    rows = [["Title"], ["", "a", "Total"], ["N", "56789", "[c]"], ["Total", "56789", "1.234"]]
+    with pytest.raises(InputError, match=r"^row 4, column 3: '1\.234' may be a decimal number"):
+        Release.from_frame(rows)
