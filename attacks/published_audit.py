@@ -29,6 +29,9 @@ from csp.tables.table import Table
 
 __all__ = ["PublishedAudit", "audit_published"]
 
+_LISTED = 50
+"""Cells of a kind that a text names; `PublishedAudit.columns` has all."""
+
 _EXPLAINED = 20
 """Cells whose disclosure is put into words."""
 
@@ -122,7 +125,7 @@ class PublishedAudit:
         release = self.release
         withheld = _withheld(release)
         n, k = len(release.pattern), int(withheld.sum())
-        lines = [f"{_cells(k)} of {n} {_are(k)} withheld."]
+        lines = [f"{_cells(k)} of {n:,} {_are(k)} withheld."]
         if release.ranged is not None:
             ranged = int(release.ranged.sum())
             lines.append(f"Of {_cells(ranged)} a range or a rounded figure is published.")
@@ -172,7 +175,7 @@ class PublishedAudit:
         return lines
 
     def text(self, *, reveal: bool = False) -> str:
-        """Audit in words: sentences, contradictions, then each cell that can be worked out.
+        """Audit in words: sentences, contradictions, then the first cells of each kind.
 
         Parameters
         ----------
@@ -186,13 +189,20 @@ class PublishedAudit:
         release = self.release
         lines = self.sentences()
         lines += [f"  {one.text()}" for one in self.contradictions]
-        for cell in self.disclosed:
+        for cell in self.disclosed[:_LISTED]:
             why = self.reasons.get(cell, "")
             value = f" = {self.value_of(cell)}" if reveal else ""
             lines.append(f"  {cell_name(release, cell)}{value}{': ' if why else ''}{why}")
+        lines += _more(len(self.disclosed))
+        if self.narrow.any() and self.disclosure is not None:
+            lines.append(f"Known to within {number_text(self.percent)} percent:")
+            near = self.disclosure.cells[self.narrow].tolist()
+            lines += [f"  {cell_name(release, cell)}" for cell in near[:_LISTED]]
+            lines += _more(len(near))
         if self.disclosed and self.mend:
             lines.append("To be withheld as well:")
-            lines += [f"  {cell_name(release, cell)}" for cell in self.mend]
+            lines += [f"  {cell_name(release, cell)}" for cell in self.mend[:_LISTED]]
+            lines += _more(len(self.mend))
         return "\n".join(lines)
 
     def summary(self, *, reveal: bool = False) -> dict[str, Any]:
@@ -508,8 +518,13 @@ def _text(end: float, scale: int) -> str:
     return number(Fraction(end), scale) if np.isfinite(end) else ("inf" if end > 0 else "-inf")
 
 
+def _more(count: int) -> list[str]:
+    """Say how many cells a list leaves out."""
+    return [f"  ... {count - _LISTED:,} more"] if count > _LISTED else []
+
+
 def _cells(count: int) -> str:
-    return f"{count} {'cell' if count == 1 else 'cells'}"
+    return f"{count:,} {'cell' if count == 1 else 'cells'}"
 
 
 def _are(count: int) -> str:
