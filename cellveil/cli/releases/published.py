@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -12,19 +13,24 @@ from cellveil.render.screen import printable
 from cellveil.requests.publication import Publication
 from cellveil.requests.search import Limit
 
+if TYPE_CHECKING:
+    from csp.formats.files import Together
+
 __all__ = ["audit_public"]
 
 
 def audit_public(
     path: Path, asked: Publication, limit: Limit, *, percent: float, integer: bool,
-    output: Path | None, summary: Path | None, reveal: bool,
+    output: Path | None, report: Path | None, summary: Path | None, reveal: bool,
 ) -> None:  # fmt: skip
     """Say which withheld cells of a published table are no secret; exit 1 if some can be known."""
     from attacks.published_audit import audit_published
     from cellveil.io.files import check_outputs
     from cellveil.io.published import read_public
+    from cellveil.report.published import audit_page
+    from cellveil.report.skeleton import write_page
 
-    check_outputs({"-o": output, "--summary": summary}, [path])
+    check_outputs({"-o": output, "--report": report, "--summary": summary}, [path])
     clock = limit.started()
     with Meter("reading", clock.seconds) as meter:
         release, _ = read_public(path, asked)
@@ -32,8 +38,16 @@ def audit_public(
         found = audit_published(
             release, percent=str(percent), integer=integer, time_limit=clock.seconds
         )
+    facts = found.summary(reveal=reveal)
+
+    def write(files: Together) -> list[Path]:
+        if report is None:
+            return []
+        write_page(report, audit_page(found, path.stem, reveal=reveal), facts, files)
+        return [report, report.with_suffix(".json")]
+
     finish(
-        found.summary(reveal=reveal), safe=found.safe, columns=found.columns(reveal=reveal),
+        facts, safe=found.safe, columns=found.columns(reveal=reveal),
         show=lambda: typer.echo("\n".join(map(printable, found.text(reveal=reveal).splitlines()))),
-        output=output, summary=summary, hashed=True,
+        output=output, summary=summary, write=write, hashed=True,
     )  # fmt: skip

@@ -167,6 +167,10 @@ def audit(
         Path | None,
         option("Interval of each cell, if the pattern is safe.", "FILE", "--output", "-o"),
     ] = None,
+    report: Annotated[
+        Path | None,
+        option("Published table: the audit as one HTML page, with its facts as .json.", "FILE"),
+    ] = None,
     summary: options.Summary = None,
     reveal: options.Reveal = False,
 ) -> None:
@@ -179,25 +183,39 @@ def audit(
     hold (--width, --strict, --margins, --singletons) goes with --rules.
     """
     if records is not None:
-        from cellveil.cli.tables.second_reading import read_twice
-        from cellveil.io.inputs import split_names
-
-        if pattern is not None or output is not None:
-            refuse("with --records neither a pattern nor -o is read; give a release and no more")
-        several = [split_names(text, "--by") for text in by or ()]
-        read_twice(
-            problem, source(data=records), several, rules, guards, summary=summary, reveal=reveal
-        )
+        _check_none({"a pattern": pattern, "-o": output, "--report": report})
+        _read_again(problem, source(data=records), by, rules, guards, summary, reveal=reveal)
     if problem.name.lower().endswith(options.JJ):
         _check_no_records(source(data=problem), by, rules, guards)
+        if report is not None:
+            refuse("--report is for published tables; leave it out")
         _audit_problem(problem, pattern, guards, limit, output, summary=summary, reveal=reveal)
     names = tuple(name for text in by or () for name in text.split(","))
     asked = source.into(Publication, by=names, signs=signs)
     _check_nothing_of_problems(pattern, rules, guards)
     audit_public(
         problem, asked, limit, percent=percent, integer=guards.integer is not False,
-        output=output, summary=summary, reveal=reveal,
+        output=output, report=report, summary=summary, reveal=reveal,
     )  # fmt: skip
+
+
+def _check_none(given: dict[str, Path | None]) -> None:
+    """Refuse what a second reading has no use for."""
+    for name, path in given.items():
+        if path is not None:
+            refuse(f"with --records {name} is not read; give a release and no more")
+
+
+def _read_again(
+    release: Path, source: Source, by: list[str] | None, rules: str | None, guards: Guards,
+    summary: Path | None, *, reveal: bool,
+) -> None:  # fmt: skip
+    """Judge a release by a second reading of its records."""
+    from cellveil.cli.tables.second_reading import read_twice
+    from cellveil.io.inputs import split_names
+
+    several = [split_names(text, "--by") for text in by or ()]
+    read_twice(release, source, several, rules, guards, summary=summary, reveal=reveal)
 
 
 def _check_nothing_of_problems(pattern: Path | None, rules: str | None, guards: Guards) -> None:
