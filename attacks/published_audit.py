@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.descriptions import cell_name, joined, number, relation_name
+from attacks.descriptions import cell_name, number, relation_name
 from attacks.explanations import explain
 from attacks.large_releases.engine import LargeDisclosure, determined_cells
 from attacks.large_releases.findings import how_judged, reasons_of
@@ -472,9 +472,12 @@ def _reasons(
 
 
 def _combination(release: Release, proof: Proof) -> str:
-    terms = zip(proof.multipliers, proof.rows, strict=True)
-    text = joined((factor, relation_name(release, row)) for factor, row in terms)
-    return text if proof.divisor == 1 else f"({text}) / {proof.divisor}"
+    """Name the relations that a value follows from; how often each is needed, if more than once."""
+    said = []
+    for factor, row in zip(proof.multipliers, proof.rows, strict=True):
+        times = f" ({abs(factor)} times)" if abs(factor) > 1 and proof.divisor == 1 else ""
+        said.append(f"{relation_name(release, row)}{times}")
+    return " and ".join([", ".join(said[:-1]), said[-1]] if said[1:] else said)
 
 
 def _insiders(

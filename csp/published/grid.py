@@ -141,7 +141,7 @@ def read_grid(rows: Sequence[Sequence[Any]], what: str, signs: Collection[str] =
     _check_repeats(down, across, shape, what)
     down, above = _merged(down)
     across, beyond = _merged(across)
-    corner = head[-1][0] if head else ""
+    corner = names[0]
     names = _named(names[-len(down) :], corner, len(across))
     levels = [[codes[i] for i in range(len(shape.body)) for _ in across[0]] for codes in down]
     levels += [codes * len(shape.body) for codes in across]
@@ -342,7 +342,10 @@ def _labels(
         last = row
         down.append([text.rstrip(" .:") or text for text in row])
     columns = [list(column) for column in zip(*down, strict=True)]
-    return columns, [head[-1][j] if head else "" for j in range(shape.labels)]
+    names = [
+        next((row[j] for row in reversed(head) if row[j]), "") for j in range(shape.labels)
+    ]  # fmt: skip
+    return columns, names
 
 
 def _named(names: list[str], corner: str, levels: int) -> list[str]:
