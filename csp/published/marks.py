@@ -33,7 +33,7 @@ class Marks:
         The number is known to the office and kept secret.
     unknown : frozenset of str
         No number: not available, or not reliable. Attacked like a withheld one, since it may be
-        any; counted apart.
+        any; beside a number other than 0 it says nothing.
     empty : frozenset of str
         The cell cannot exist: it is known to be 0.
     zero : frozenset of str
@@ -122,8 +122,8 @@ OFFICES = {
             "bls", _signs("N (D) ND"), _signs("NA"), source="U.S. Bureau of Labor Statistics, QCEW",
         ),
         Marks(
-            "eurostat", _signs("c :c C D S P N A O T G M B R"), _signs(": u :u n"),
-            _signs("m :m z :z"), _signs("0n"), _signs("F b d e f p r s i"),
+            "eurostat", _signs("c :c C D S P N A O T G M B R"), _signs(": :u"),
+            _signs("m :m z :z"), _signs("0n"), _signs("F b d e f p r s i u n"),
             source="Eurostat, CONF_STATUS and observation flags; SDMX code list CL_CONF_STATUS",
         ),
         Marks(

@@ -266,6 +266,9 @@ def _flagged(
         meanings = {sign: marks.meaning(sign) or EVERY_OFFICE.meaning(sign) for sign in count}
         for i, sign in enumerate(signs):
             meant = meanings.get(sign, "")
+            # A number other than 0 that stands there is published: the flag is of its quality.
+            if meant in ("unknown", "range") and numbers[i]:
+                continue
             if meant in ("withheld", "unknown", "empty", "zero"):
                 kinds[i] = kinds[i] or meant
             elif meant == "range":

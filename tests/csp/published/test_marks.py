@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from csp import InputError
+from csp import InputError, Release
 from csp.published.marks import OFFICES, marks_of
 
 
@@ -87,3 +87,16 @@ def test_what_the_caller_names_counts_first() -> None:
     marks, _ = marks_of("destatis", {"x": 1, "b": 1}, withheld=["x"], ranges={"b": (20, 99)})
     assert marks.meaning("x") == "withheld"
     assert marks.ranges["b"] == (20, 99)
+
+
+def test_a_flag_of_quality_beside_a_number_hides_nothing() -> None:
+    """G is a class of employment beside 0 and a range of noise beside a number (Census Bureau)."""
+    rows = [
+        ["naics", "emp", "empflag"], ["11", 12, "G"], ["21", 0, "G"], ["22", 7, "S"],
+        ["23", 0, "D"], ["Total", 2500, ""],
+    ]  # fmt: skip
+    release = Release.from_frame(rows, ["naics"], "emp", status="empflag", marks="census")
+    assert release.pattern.tolist() == [False, True, False, True, False]
+    assert release.published.tolist() == [12, 0, 7, 0, 2500]
+    assert (release.lower[1], release.upper[1]) == (1000, 2499)
+    assert release.ranged is None, "the class of a withheld cell does not publish it"
