@@ -17,6 +17,7 @@ from csp.formats.reading import decoded, read_bytes
 from csp.published.cells import Published, published_cells
 from csp.published.entries import Convention, read_entry, sign_of
 from csp.published.grid import is_list, read_grid
+from csp.published.marks import OFFICES
 from csp.published.told import Told
 from csp.tables.columns import column_names, read_columns
 
@@ -92,13 +93,20 @@ def read_published(data: Any, roles: Roles, told: Told) -> Published:
         columns = read_columns(data, names).arrays
         rows = [list(names), *([sign_of(x) for x in row] for row in zip(*columns, strict=True))]
         what = "the frame"
-        if is_list(rows) or roles.by:
+        if is_list(rows, _signs(told)) or roles.by:
             return _list(dict(zip(names, columns, strict=True)), names, roles, told)
-    if is_list(rows) or (roles.by and not _crossed(rows, roles.by)):
+    if is_list(rows, _signs(told)) or (roles.by and not _crossed(rows, roles.by)):
         return _list(_columns(rows, what), [sign_of(name) for name in rows[0]], roles, told)
-    grid = read_grid(rows, what)
+    grid = read_grid(rows, what, _signs(told))
     found = published_cells(grid.columns, grid.names, grid.entries, told, printed=grid.printed)
     return replace(found, notes=(*grid.told, *found.notes))
+
+
+def _signs(told: Told) -> set[str]:
+    """Signs that the caller names, or whose they are."""
+    office = OFFICES.get(told.marks) if isinstance(told.marks, str) else told.marks
+    named = {*told.withheld, *(told.ranges or ())}
+    return named if office is None else named | office.withheld | office.unknown | {*office.ranges}
 
 
 def grid_of(file: TextFile) -> list[list[str]]:

@@ -6,8 +6,9 @@ with what was recognised in words, so that it can be said before anything is don
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import dropwhile
 from typing import Any
 
 from csp.errors import InputError
@@ -67,7 +68,7 @@ class _Shape:
     width: int
 
 
-def is_list(rows: Sequence[Sequence[Any]]) -> bool:
+def is_list(rows: Sequence[Sequence[Any]], signs: Collection[str] = ()) -> bool:
     """Whether a grid is a list with names of columns in row 1, and not a cross table.
 
     A list has at most one column of numbers, or a column whose name says that it holds values or
@@ -87,14 +88,17 @@ def is_list(rows: Sequence[Sequence[Any]]) -> bool:
         return not any(map(_is_number, head))
     body = rows[1 : 1 + 1000]
     columns = [[sign_of(row[j]) if j < len(row) else "" for row in body] for j in range(len(head))]
-    numeric = [j for j, column in enumerate(columns) if _is_numeric(column)]
+    numeric = [j for j, column in enumerate(columns) if _is_numeric(column, signs)]
     return len(numeric) <= 1
 
 
-def _is_numeric(column: Sequence[str]) -> bool:
+def _is_numeric(column: Sequence[str], signs: Collection[str]) -> bool:
+    """Whether most of a column are numbers, or signs in place of some."""
     filled = [text for text in column if text]
-    numbers = sum(_is_number(text) for text in filled)
-    return bool(filled) and 2 * numbers > len(filled)
+    numbers = sum(map(_is_number, filled))
+    known = EVERY_OFFICE.withheld.union(signs)
+    instead = sum(text in known or _kind(text) == "sign" for text in filled)
+    return numbers > 0 and 2 * (numbers + instead) > len(filled)
 
 
 def _is_number(text: str) -> bool:
@@ -103,7 +107,7 @@ def _is_number(text: str) -> bool:
     )
 
 
-def read_grid(rows: Sequence[Sequence[Any]], what: str) -> CrossGrid:
+def read_grid(rows: Sequence[Sequence[Any]], what: str, signs: Collection[str] = ()) -> CrossGrid:
     """Recognise a cross table.
 
     Parameters
@@ -112,6 +116,8 @@ def read_grid(rows: Sequence[Sequence[Any]], what: str) -> CrossGrid:
         Entries; None or "" where there is none. Leading blanks of row labels are indents.
     what : str
         What it is, for messages: a file and its sheet.
+    signs : collection of str
+        Words and letters that the caller says stand in place of numbers.
 
     Raises
     ------
@@ -120,7 +126,7 @@ def read_grid(rows: Sequence[Sequence[Any]], what: str) -> CrossGrid:
         or two rows or columns have the same labels (places named).
     """
     texts = [[sign_of(item) for item in row] for row in rows]
-    shape = _shape(texts, what)
+    shape = _shape(texts, what, EVERY_OFFICE.withheld.union(signs))
     head, across = _header(texts, shape, what)
     down, names = _labels(texts, shape, head)
     inside = [i for i in range(shape.body[0], shape.body[-1]) if i not in {*shape.body}]
@@ -205,10 +211,11 @@ def _merged(
     return kept, trees
 
 
-def _shape(texts: Sequence[Sequence[str]], what: str) -> _Shape:
+def _shape(texts: Sequence[Sequence[str]], what: str, signs: Collection[str]) -> _Shape:
     """Find the block of numbers."""
     # The first column holds labels, whatever they look like.
-    marks = [[_kind(text) for text in row[1:]] for row in texts]
+    words = {sign for sign in signs if len(sign) > 2}  # shorter ones may be codes in a header
+    marks = [["sign" if text in words else _kind(text) for text in row[1:]] for row in texts]
     entries = [sum(kind in ("number", "sign") for kind in row) for row in marks]
     if not any("number" in row for row in marks):
         msg = (
@@ -223,7 +230,7 @@ def _shape(texts: Sequence[Sequence[str]], what: str) -> _Shape:
     body_from = body[0]
     width = max(len(row) for row in texts)
     labels = 1
-    while labels < width and _is_label(texts, body, labels):
+    while labels < width and _is_label(texts, body, labels, signs):
         labels += 1
     if labels >= width:
         msg = f"{what}: there are labels, but no numbers beside them"
@@ -232,7 +239,10 @@ def _shape(texts: Sequence[Sequence[str]], what: str) -> _Shape:
         i for i in range(body_from, len(texts))
         if i in {*body} or (
             any(texts[i][:labels]) and any(texts[i][labels:])
-            and "text" not in marks[i][labels - 1 :]
+            and all(
+                kind != "text" or text in signs
+                for kind, text in zip(marks[i][labels - 1 :], texts[i][labels:], strict=True)
+            )
         )
     ]  # fmt: skip
     stop = body_from
@@ -261,7 +271,8 @@ def _kind(text: str) -> str:
 def _year_row(texts: Sequence[Sequence[str]], full: Sequence[int]) -> bool:
     """Whether the first row of numbers is a header of years or codes: its label is not one."""
     first = texts[full[0]]
-    numbers = [text for text in first[1:] if text]
+    named = dropwhile(lambda text: _kind(text) == "text", first[1:])  # further columns of labels
+    numbers = [text for text in named if text]
     ascending = all(text.isdecimal() and len(text) == 4 for text in numbers)
     return (
         ascending
@@ -271,12 +282,20 @@ def _year_row(texts: Sequence[Sequence[str]], full: Sequence[int]) -> bool:
     )
 
 
-def _is_label(texts: Sequence[Sequence[str]], body: Sequence[int], place: int) -> bool:
+def _is_label(
+    texts: Sequence[Sequence[str]], body: Sequence[int], place: int, signs: Collection[str]
+) -> bool:
     """Whether a column behind the first one holds labels too: texts, longer than signs."""
     column = [texts[i][place] for i in body if place < len(texts[i]) and texts[i][place]]
     if not column:
         return False
-    return 2 * sum(_kind(text) == "text" for text in column) > len(column)
+    words = [text for text in column if _kind(text) == "text"]
+    if 2 * len(words) <= len(column):
+        return False
+    # Words may stand in place of most numbers of a column; labels are many, and no numbers.
+    numbers = any(_kind(text) == "number" for text in column)
+    few = 2 * len({*words}) <= len(words)
+    return not ((numbers or few) and {*words} <= {*signs}) and not (numbers and len({*words}) == 1)
 
 
 def _header(
