@@ -16,7 +16,7 @@ from attacks.algorithm_known.attack_run import OPEN, SAFE, UNSAFE, AttackRun
 from attacks.algorithm_known.large_network_search import network_search_of
 from attacks.algorithm_known.matches import Algorithm
 from attacks.algorithm_known.network_search import NetworkSearch
-from attacks.algorithm_known.public_view import BlackBoxView, PublicView, View
+from attacks.algorithm_known.public_view import BlackBoxView, NeverPublished, PublicView, View
 from attacks.fibre.consistent_tables import Fibre
 from csp.calls import check_choice
 from csp.clock import Clock, now
@@ -156,6 +156,8 @@ def matching(
     Parameters
     ----------
     release : Release
+        Also of a table that somebody else published (`csp.Release.from_frame`), with a guessed
+        algorithm. Ranges that are published count as bounds that the algorithm knew too.
     mechanism : Mechanism or callable
         What the adversary knows of the algorithm. With a defence: all but the key, which is not
         looked at; matches are tables that some key would publish so. A function stands for any
@@ -195,9 +197,10 @@ def matching(
     Raises
     ------
     InputError
-        For an unknown method, limits out of range, a release without a consistent table or that
-        this mechanism does not publish (see `PublicView.of`), and methods that do not take the
-        release.
+        For an unknown method, limits out of range, a release without a consistent table or whose
+        numbers are rounded, and methods that do not take the release.
+    NeverPublished
+        An InputError, if the mechanism cannot have made the release.
     OutOfTime
         If the time limit passed before the intervals that the relations leave were known.
 
@@ -276,7 +279,9 @@ def matching(
             "of the consistent tables with this pattern: it cannot have produced the release; pass "
             "the one that did"
         )
-        raise InputError(msg)
+        if release.ranged is not None:
+            msg += ", or leave out the ranges, which count as known to it beforehand"
+        raise NeverPublished(msg)
     lower, upper, verdict, named = run.verdicts()
     if width is None and not isinstance(mechanism, Mechanism):
         # One unit is enough to call a cell unsafe, and says nothing of a cell that has it.

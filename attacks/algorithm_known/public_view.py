@@ -25,7 +25,15 @@ from csp.release.release import Release
 from csp.tables.cells import as_flags
 from csp.tables.table import Table
 
-__all__ = ["BlackBoxView", "NeverPublished", "PublicView", "ValueRules", "View", "check_callable"]
+__all__ = [
+    "BlackBoxView",
+    "NeverPublished",
+    "PublicView",
+    "ValueRules",
+    "View",
+    "check_callable",
+    "check_exact",
+]
 
 _MOST_RULES = 4_000_000
 _MOST_VALUES = 20_000_000
@@ -106,6 +114,7 @@ class PublicView(_Consistent):
             more than a release contains, or it would never have published this: a published cell
             that it calls sensitive, or a suppressed one that must be published (cell named).
         """
+        check_exact(release)
         table = complete(release, time_limit=clock.seconds)
         cost_problem = mechanism.bare_problem(table)
         _check_published(release, mechanism, cost_problem)
@@ -179,6 +188,7 @@ class BlackBoxView(_Consistent):
             If the time runs out before the intervals of the cells are known.
         """
         check_callable(algorithm)
+        check_exact(release)
         table = complete(release, time_limit=clock.seconds)
         cells, lower, upper = _ranges(release, table, clock)
         shape = len(cells), int((upper - lower).max()) + 1
@@ -191,6 +201,22 @@ class BlackBoxView(_Consistent):
 
 
 View = PublicView | BlackBoxView
+
+
+def check_exact(release: Release) -> None:
+    """Refuse a table whose numbers are rounded: it does not tell which cells were suppressed.
+
+    Raises
+    ------
+    InputError
+    """
+    blank = release.pattern if release.structural is None else release.pattern | release.structural
+    if release.ranged is not None and release.ranged.any() and blank.all():
+        msg = (
+            "no cell is published exactly, but rounded or as a range, so nobody knows which cells "
+            "the algorithm suppressed; attacks.audit_published needs no algorithm"
+        )
+        raise InputError(msg)
 
 
 def check_callable(algorithm: object) -> None:

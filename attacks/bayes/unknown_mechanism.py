@@ -13,13 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacks.algorithm_known.matches import Algorithm, matches_of
+from attacks.algorithm_known.public_view import check_exact
 from attacks.bayes.priors import Prior, PriorWeights, uniform
 from attacks.fibre.consistent_tables import Fibre, check_size
 from attacks.fibre.feasible_intervals import feasible
 from csp.audits.intervals import intervals
 from csp.calls import check_choice
 from csp.clock import Clock
-from csp.errors import InputError, argument
+from csp.errors import InputError
+from csp.exact import UNBOUNDED
 from csp.release.completion import agreeing
 from csp.release.release import Release
 from csp.rules.base import counts_of
@@ -42,11 +44,15 @@ class ParameterBounds:
     width_to : int or None
         Largest width that a primary interval can have been promised, by the rule or by the
         mechanism (with a strict width, one unit less can have been asked); None if nothing follows.
+    possible : bool
+        Whether some frequency rule can have made the releases. Where none can, the bounds are those
+        that were found until then.
     """
 
     threshold_from: int
     threshold_to: int | None
     width_to: int | None
+    possible: bool = True
 
 
 def parameter_bounds(
@@ -67,6 +73,7 @@ def parameter_bounds(
     Parameters
     ----------
     releases : sequence of Release
+        Ranges that somebody published in place of values bound these, and not the width.
     margins, zero_sensitive
         As in `csp.Mechanism` and `csp.MinFrequency`.
     integer : bool
@@ -79,8 +86,7 @@ def parameter_bounds(
     Raises
     ------
     InputError
-        If no table is consistent with a release, values are not counts, or no threshold explains
-        the releases.
+        If no table is consistent with a release, its numbers are rounded, or values are not counts.
     CertificateError
         If the end of an interval cannot be proved.
     OutOfTime
@@ -92,7 +98,7 @@ def parameter_bounds(
     >>> table = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
     >>> mechanism = Mechanism(MinFrequency(10), width=10, margins="publish")
     >>> parameter_bounds([mechanism.protect(table).release], margins="publish")
-    ParameterBounds(threshold_from=2, threshold_to=11, width_to=17)
+    ParameterBounds(threshold_from=2, threshold_to=11, width_to=17, possible=True)
     """
     clock = Clock.of(time_limit)
     check_choice("margins", margins, ("suppress", "publish"))
@@ -100,6 +106,7 @@ def parameter_bounds(
     start, end, width = 1, math.inf, math.inf
     hidden = []
     for release in releases:
+        check_exact(release)
         table = agreeing(release, clock)
         counts_of(table)  # refuses values that are not counts
         tested = ~release.pattern
@@ -112,22 +119,21 @@ def parameter_bounds(
             seen = seen[seen > 0]
         end = min(end, int(seen.min())) if len(seen) else end
         if release.pattern.any():
-            hidden.append(_ends(table, release.pattern, clock, integer=integer))
-    for lower, upper in hidden:
+            ends = _ends(table, release.pattern, clock, integer=integer)
+            hidden.append((*ends, _widths(release, table, ends, clock, integer=integer)))
+    possible = True
+    for lower, upper, widths in hidden:
         least = np.maximum(np.ceil(lower - _NOISE), 0 if zero_sensitive else 1)
         able = (least <= upper) & (least < end)
-        if not able.any():
-            msg = (
-                "no suppressed cell of a release can be below the threshold, which is at most "
-                f"{end}: the releases are not of one frequency rule with these "
-                f"{argument('margins')} and {argument('zero_sensitive')}"
-            )
-            raise InputError(msg)
+        if not able.any():  # some cell is primary, but none can be below the threshold
+            possible = False
+            break
         start = max(start, int(least[able].min()) + 1)
-        width = min(width, np.floor((upper - lower)[able].max() + _NOISE))
+        width = min(width, np.floor(widths[able].max() + _NOISE))
     return ParameterBounds(
-        start, None if end == math.inf else int(end), None if width == math.inf else int(width)
-    )
+        start, None if end == math.inf else int(end), None if width == math.inf else int(width),
+        possible,
+    )  # fmt: skip
 
 
 def _ends(
@@ -142,6 +148,25 @@ def _ends(
     return low, high
 
 
+def _widths(
+    release: Release, table: Table, ends: tuple[NDArray[np.float64], NDArray[np.float64]],
+    clock: Clock, *, integer: bool,
+) -> NDArray[np.float64]:  # fmt: skip
+    """Width of the interval that a rule may have promised to each suppressed cell.
+
+    Ranges that were published in place of values may have been chosen after the pattern, so that
+    nothing was promised about them.
+    """
+    if release.ranged is None:
+        return ends[1] - ends[0]
+    lower = np.where(release.ranged, 0, table.lower)
+    upper = np.where(release.ranged, UNBOUNDED, table.upper)
+    low, high = _ends(
+        table.replace(lower=lower, upper=upper), release.pattern, clock, integer=integer
+    )
+    return high - low
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class MechanismPosterior:
     """Candidates for the algorithm behind some releases.
@@ -151,9 +176,11 @@ class MechanismPosterior:
     matches : (r, c) int64
         Consistent tables of each release that each candidate publishes so.
     possible : (c,) bool
-        Whether a candidate has a match in every release. A fact, whatever the priors.
+        Whether a candidate has a match in every release. A fact, whatever the priors. If none is
+        possible, no algorithm of this family made the releases.
     probability : (r + 1, c) float64
-        Of each candidate before any release, and after each more of them.
+        Of each candidate before any release, and after each more of them; NaN from the release on
+        that leaves no candidate possible.
     """
 
     matches: NDArray[np.int64]
@@ -183,7 +210,8 @@ def mechanism_posterior(
     Parameters
     ----------
     releases : sequence of Release
-        Of one unknown algorithm. One without suppressed cells counts too.
+        Of one unknown algorithm. One without suppressed cells counts too. Ranges that somebody
+        published count as bounds that the algorithm knew.
     candidates : sequence of Mechanism or callable
         Functions as in `attacks.algorithm_safety`.
     belief : (c,) float, optional
@@ -202,7 +230,8 @@ def mechanism_posterior(
     Raises
     ------
     InputError
-        If no candidate remains, a fibre is larger, or weights are of another shape or negative.
+        If candidates are possible but have no weight, a fibre is larger, numbers are rounded, or
+        weights are of another shape or negative.
     OutOfTime
         If the time limit passed first.
 
@@ -228,6 +257,7 @@ def mechanism_posterior(
     with np.errstate(divide="ignore"):
         logs = [np.log(start)]
     for r, release in enumerate(releases):
+        check_exact(release)
         fibre = weigh = None
         if release.pattern.any():
             fibre = Fibre(release, time_limit=clock.seconds)
@@ -240,12 +270,20 @@ def mechanism_posterior(
                 each = np.zeros(len(block)) if weigh is None else weigh(block)
                 gained[j] = np.logaddexp(gained[j], np.logaddexp.reduce(each))
         logs.append(logs[-1] + gained)
-        if logs[-1].max() == -np.inf:
+        if logs[-1].max() == -np.inf and (matches[: r + 1] > 0).all(axis=0).any():
             msg = (
                 f"no candidate to which the priors give weight publishes release {r + 1} and those "
                 "before it; add candidates, or weight"
             )
             raise InputError(msg)
-    shares = np.array([np.exp(row - row.max()) for row in logs])
-    shares /= shares.sum(axis=1, keepdims=True)
+    shares = np.array([_shares(row) for row in logs])
     return MechanismPosterior(matches, np.asarray((matches > 0).all(axis=0)), shares)
+
+
+def _shares(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Probabilities of logarithms of weights; NaN where no weight is left."""
+    most = logs.max()
+    if most == -np.inf:
+        return np.full(len(logs), np.nan)
+    each = np.exp(logs - most)
+    return np.asarray(each / each.sum())

@@ -266,14 +266,14 @@ def _kind(text: str, signs: Collection[str]) -> str:
         return "number"
     if signs:
         return "sign" if text in signs else "text"
-    plain = text in ("x", "X") or not text.isalnum()
+    plain = text in ("x", "X") or not text.isalnum() or text in EVERY_OFFICE.withheld
     return "sign" if text in _SIGNS and plain else "text"
 
 
 def _year_row(texts: Sequence[Sequence[str]], full: Sequence[int]) -> bool:
     """Whether the first row of numbers is a header of years or codes: its label is not one."""
     first = texts[full[0]]
-    numbers = [text for text in first[1:] if text]
+    numbers = [text for text in first[1:] if _is_number(text)]
     ascending = all(text.isdecimal() and len(text) == 4 for text in numbers)
     return (
         ascending

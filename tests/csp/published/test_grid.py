@@ -147,3 +147,48 @@ def test_errors_name_the_place_in_the_cross_table() -> None:
     rows = [["Title"], ["", "a", "Total"], ["N", "56789", "[c]"], ["Total", "56789", "1.234"]]
     with pytest.raises(InputError, match=r"^row 4, column 3: '1\.234' may be a decimal number"):
         Release.from_frame(rows)
+
+
+@pytest.mark.parametrize(
+    ("sign", "more"),
+    [
+        ("suppressed", {}),
+        ("[c]", {}),
+        ("x", {"marks": "statcan"}),
+        ("hush", {"withheld": ["hush"]}),
+        ("D", {"marks": "census"}),
+        ("A9", {"ranges": {"A9": (0, 99)}}),
+    ],
+)
+@pytest.mark.parametrize("corner", ["", "Region"])
+def test_columns_and_rows_of_words_and_letters_are_cells(sign, more, corner) -> None:
+    rows = [
+        [corner, "Farms", "Trade", "Total"],
+        ["North", sign, 45, 165],
+        ["West", sign, sign, sign],
+        ["South", 12, 8, 20],
+        ["Total", sign, 60, 200],
+    ]
+    release = Release.from_frame(rows, **more)
+    assert len(release.pattern) == 12
+    assert int(release.pattern.sum()) == 5
+    for row in rows[1:]:
+        row[1] = sign  # in no row is there a number
+    release = Release.from_frame(rows, **more)
+    assert len(release.pattern) == 12
+    assert int(release.pattern.sum()) == 6
+
+
+def test_labels_in_two_columns_stay_labels() -> None:
+    rows = [
+        ["", "Class", "1999", "2000"],
+        ["North", "D", 45, 165],
+        ["", "E", 4, "D"],
+        ["South", "D", 12, 20],
+        ["", "E", 3, 8],
+    ]
+    assert Release.from_frame(rows).names[1] == "Class"
+    rows[2][3] = "suppressed"
+    found = Release.from_frame(rows, withheld=["suppressed"])
+    assert found.names[1] == "Class"
+    assert found.pattern.sum() == 1
