@@ -7,7 +7,7 @@ from html import escape
 
 import numpy as np
 
-from attacks.published_audit import PublishedAudit
+from attacks.published_findings import PublishedAudit
 from cellveil.report.skeleton import grid, panels, section, whole_page
 from csp.exact import UNBOUNDED, grouped_text
 from csp.release.release import Release
