@@ -29,7 +29,8 @@ from csp.errors import InputError
 
 __all__ = ["PublishedTable"]
 
-_CLOSED = "It looks like a table that somebody published. If it holds records, say so above."
+_RECORDS = "If it holds records, say so above."
+_GUESS = f"It looks like a table that somebody published. {_RECORDS}"
 _CELLS = "cell is", "cells are"
 
 
@@ -47,6 +48,8 @@ class PublishedTable:
         self._recognising = Followed(worker)
         self._reading, self._auditing = Followed(worker), Followed(worker)
         self._guessed = reactive.Value(value=False)
+        # Not the box itself, which the browser clears a little after the next audit was asked for.
+        self._reveal = reactive.Value(value=False)
 
     def attach(self, input: Any) -> None:
         """Connect the inputs of the page."""
@@ -57,7 +60,7 @@ class PublishedTable:
         self._take_files(input)
         self._read(input, asked)
         self._audit(input, asked)
-        self._show(input, asked)
+        self._show(asked)
 
     def recognise(self, file: Path) -> None:
         """Find out whether a file looks like a published table, and take it for one then."""
@@ -127,10 +130,16 @@ class PublishedTable:
                 words = told if isinstance(told, str) else "A number is missing above."
                 ui.notification_show(words, type="warning")
             elif not self._auditing.busy.get():
+                self._reveal.set(False)
                 ui.update_checkbox("reveal", value=False)
                 self._auditing.ask(
                     Examine(file, told, f"{percent:g}", input.whole(), float(seconds))
                 )
+
+        @reactive.effect
+        @reactive.event(input.reveal)
+        def _() -> None:
+            self._reveal.set(input.reveal())
 
         @reactive.effect
         @reactive.event(input.stop_audit)
@@ -142,7 +151,7 @@ class PublishedTable:
         def _() -> None:
             ui.update_action_button("audit", disabled=self._auditing.busy.get())
 
-    def _show(self, input: Any, asked: Callable[[], Publication | str]) -> None:
+    def _show(self, asked: Callable[[], Publication | str]) -> None:
         @render.ui
         def recognised() -> Any:
             if self._file() is None:
@@ -154,8 +163,8 @@ class PublishedTable:
             if now is None or not now.over:
                 return self._reading.progress()
             if now.error:
-                return _failure(now.error)
-            return _facts(now.answer, _CLOSED if self._guessed.get() else "")
+                return _failure(f"{now.error} {_RECORDS}")
+            return _facts(now.answer, _GUESS if self._guessed.get() else "")
 
         @render.ui
         def stop_audit_place() -> Any:
@@ -169,7 +178,7 @@ class PublishedTable:
         @render.ui
         def audited() -> Any:
             done = self._done()
-            shown = done.file(SHOWN, reveal=input.reveal())
+            shown = done.file(SHOWN, reveal=self._reveal.get())
             return ui.div(
                 ui.div(
                     *(ui.p(line) for line in done.sentences),
@@ -188,11 +197,11 @@ class PublishedTable:
 
         @render.download_button(filename=AUDIT)
         def audit_json() -> str:
-            return str(self._done().file(AUDIT, reveal=input.reveal()))
+            return str(self._done().file(AUDIT, reveal=self._reveal.get()))
 
         @render.download_button(filename=SHOWN)
         def audit_html() -> str:
-            return str(self._done().file(SHOWN, reveal=input.reveal()))
+            return str(self._done().file(SHOWN, reveal=self._reveal.get()))
 
     def _done(self) -> Audited:
         now = self._auditing.state.get()

@@ -59,9 +59,15 @@ def test_from_a_file_to_an_audit(page: Any, tmp_path: Path) -> None:
         page.click("#audit_json")
     facts = json.loads(Path(got.value.path()).read_text(encoding="utf-8"))
     assert sorted(cell["value"] for cell in facts["disclosed_cells"]) == [*SECRET]
-    # Another audit begins without values.
+    # Another audit begins without values, and sends none before the box is clear.
+    told = len(page.told)
     page.click("#audit")
     page.wait_for_function("!document.querySelector('#reveal').checked")
+    frame.locator("td.primary:text-is('×')").first.wait_for()
+    sent = "".join(map(str, page.told[told:]))
+    assert 'class=\\"suppressed primary' in sent or "suppressed primary" in sent
+    assert "× 120" not in sent
+    assert "\\u00d7 120" not in sent
 
 
 def test_what_is_said_of_it_counts(page: Any, tmp_path: Path) -> None:
@@ -100,6 +106,15 @@ def test_records_are_not_taken_for_a_published_table(page: Any, tmp_path: Path) 
     page.wait_for_timeout(1000)
     assert page.is_checked("input[name=kind][value=records]")
     assert page.is_visible("#protect")
+
+
+def test_records_in_place_of_a_published_table_are_named(page: Any) -> None:
+    page.check("input[name=kind][value=published]")
+    page.set_input_files("#data", instances.path("demo.csv"))
+    page.wait_for_selector("[role=alert]:has-text('If it holds records, say so above')")
+    page.check("input[name=kind][value=records]")
+    page.wait_for_selector("text=4 columns")
+    assert page.locator("[role=alert]:visible").count() == 0
 
 
 def test_the_audit_fits_a_phone(page: Any, tmp_path: Path) -> None:
