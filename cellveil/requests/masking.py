@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, dataclass
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Literal
 
 from cellveil.front import refuse
 from cellveil.requests.option import ByColumn, Repeated, option
-from microagg.partitions.methods import cluster_methods
 
 __all__ = ["Masking", "Person"]
+
+_METHODS = ("partitions", "methods")
+"""Folder of `microagg` in which each file is a method."""
+
+
+def _methods() -> tuple[str, ...]:
+    """Name all methods of clusters without loading one: `cellveil doctor` must always start."""
+    home = find_spec("microagg")
+    places = home.submodule_search_locations if home is not None else None
+    found = [path for place in places or () for path in Path(place, *_METHODS).glob("[!_]*.py")]
+    return tuple(sorted(path.stem for path in found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +63,7 @@ class Masking:
         "COLUMN=NUMBER",
         default=(),
     )
-    clusters: str = option("How clusters are made.", default="mdav", choices=cluster_methods())
+    clusters: str = option("How clusters are made.", default="mdav", choices=_methods())
     scale: Literal["standardise", "none", "variance", "range"] = option(
         "How attributes are made comparable.", default="standardise"
     )

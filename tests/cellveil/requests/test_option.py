@@ -160,3 +160,12 @@ def test_a_new_option_is_stated_in_one_file(changed: Path, code: str, wanted: st
         env=os.environ | {"PYTHONPATH": str(changed), "COLUMNS": "100"},
     )  # fmt: skip
     assert wanted in result.stdout, result.stderr
+
+
+def test_methods_of_clusters_are_those_of_the_library() -> None:
+    from cellveil.requests.masking import Masking
+    from microagg.partitions.methods import cluster_methods
+
+    (field,) = (one for one in fields_of(Masking) if one.name == "clusters")
+    assert field.choices == cluster_methods()
+    assert {"mdav", "vmdav", "mondrian"} <= {*field.choices}
