@@ -132,14 +132,14 @@ def main() -> None:
             )
             for what in ("judge", "programs")
         )  # fmt: skip
-        hours = plain["withheld"] / plain["done"] / 60 if plain["done"] else np.inf
+        hours = f"{plain['withheld'] / plain['done'] / 60:,.1f} h" if plain["done"] else ""
         typer.echo(
             f"| {facts['cells']:,} | {facts['withheld']:,} | {facts['relations']:,} "
             f"| {facts['make']:.1f} s | {facts['read']:.1f} s | {facts['judge']:.1f} s "
             f"| {facts['memory']:.1f} GiB | {facts['linear']:,} | {facts['bounds']:,} "
             f"| {facts['planted']:,}, {facts['planted_found']:,} | {facts['narrow']:,} "
             f"| {facts['between']:,} | {facts['widths']:.1f} s | {plain['done']:,} "
-            f"| {hours:,.1f} h |"
+            f"| {hours} |"
         )
 
 

@@ -2,8 +2,9 @@
 
 `engine` puts it together: `propagation` tightens bounds relation by relation, `kernel_vectors`
 suggest which cells the relations alone give, `proofs` finds and checks the multipliers in whole
-numbers, and an `interior_point` says that no bound fixes another cell. `widths` judge how close the
-others are known, and `findings` are what an audit says. Floats suggest, whole numbers prove.
+numbers by `elimination`, and an `interior_point` says that no bound fixes another cell. `widths`
+judge how close the others are known, and `findings` are what an audit says. Floats suggest, whole
+numbers prove.
 
 Checked on small tables against `attacks.disclosed` and by enumeration, on large ones by what was
 planted (`tests/attacks/large_releases`).

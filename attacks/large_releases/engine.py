@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from attacks.large_releases.interior_point import interior_point
 from attacks.large_releases.kernel_vectors import unmoved
-from attacks.large_releases.proofs import Combinations, combinations_of
+from attacks.large_releases.proofs import Combinations, combinations_of, tight_cells
 from attacks.large_releases.propagation import GIVEN, Bounds, System
 from attacks.release_alone.bound_proofs import Proof
 from csp.clock import Clock
@@ -213,22 +213,14 @@ class _Search:
         """Do all of it, as far as the time suffices."""
         self.progress("bounds by single relations")
         self.bounds.propagate(clock=self.clock)
-        nothing = np.zeros(len(self.cells), bool)
-        left = self._turn(nothing, "relations alone")
-        rest = True
+        left = self._turn(np.zeros(len(self.cells), bool), "relations alone")
         for _ in range(_ROUNDS):
-            known = self.known
-            # Cells without bounds that met are those of the first turn.
-            if not self.turns or self.clock.over or known.all():
-                break
-            rest = self._turn(known, "relations and bounds")
-            if not len(self.turns[-1].cells):
+            left = self._alternate() or left
+            if self.clock.over or not self._look_for_room(proved=not left):
                 break
         if self.clock.over:
             self.unfinished.append("all of the search for cells that are known")
-            self.bounds.check()
-            return
-        if left or rest:
+        elif left:
             self.unfinished.append("proofs of some cells that relations seem to give")
         if self.bounds.unfinished:
             self.unfinished.append(
@@ -236,7 +228,18 @@ class _Search:
             )
         self.progress("checking chains of bounds")
         self.bounds.check()
-        self._look_for_room(proved=not left and not rest)
+
+    def _alternate(self) -> bool:
+        """Let relations and bounds take turns; returns whether candidates are left."""
+        left = False
+        for _ in range(_ROUNDS):
+            known = self.known
+            if self.clock.over or known.all():
+                return left
+            left = self._turn(known, "relations and bounds")
+            if not len(self.turns[-1].cells):
+                return left
+        return left
 
     def _turn(self, known: NDArray[np.bool_], what: str) -> bool:
         """Find and prove what relations give besides what is known; whether candidates are left."""
@@ -267,24 +270,23 @@ class _Search:
         self.bounds.propagate(self.bounds.give(found.cells[good], values), self.clock)
         return bool(len(found.cells) < int(candidates.sum()))
 
-    def _look_for_room(self, *, proved: bool) -> None:
-        """Find a point that shows that the others are open."""
-        known = self.known
-        if self.turns:
-            known = known.copy()
-            for turn in self.turns:
-                known[turn.cells] = True
+    def _look_for_room(self, *, proved: bool) -> bool:
+        """Find a point that shows that the others are open, or fix what has no room.
+
+        Returns whether cells were fixed, so that all is to be done again.
+        """
+        known, system, bounds = self.known, self.bounds.system, self.bounds
+        # Cells that are known as fractions have bounds that have not met.
+        split = np.zeros(len(known), bool)
+        for turn in self.turns:
+            split[turn.cells] = True
+        if (split & ~known).any():
+            self.unfinished.append("evidence that the other cells are open")
+            return False
         if known.all():
             self.settled = True
-            return
-        if self.clock.over:
-            self.unfinished.append("evidence that the other cells are open")
-            return
+            return False
         self.progress("a point with room")
-        system, bounds = self.bounds.system, self.bounds
-        if (bounds.fixed != known).any():
-            self.unfinished.append("evidence that the other cells are open")
-            return
         left = reduced(system.matrix, known)
         keep = np.flatnonzero(~known)
         rows = np.flatnonzero(np.diff(left.indptr))
@@ -292,15 +294,23 @@ class _Search:
         found = interior_point(
             left[rows][:, keep], right[rows], bounds.lower[keep], bounds.upper[keep], self.clock
         )
-        if found.cramped is not None:
-            self.unfinished.append(
-                f"evidence that the other cells are open: {int(found.cramped.sum())} seem to have "
-                "no room, which only linear programs decide"
-            )
-            return
-        self.settled = proved
-        self.point = bounds.lower.astype(np.float64)
-        self.point[keep] = found.values
+        if found.cramped is None:
+            self.settled = proved
+            self.point = bounds.lower.astype(np.float64)
+            self.point[keep] = found.values
+            return False
+        cramped = np.zeros(len(known), bool)
+        cramped[keep] = found.cramped
+        self.progress("cells without room")
+        cells, values = tight_cells(left, right, bounds.lower, bounds.upper, cramped, self.clock)
+        if len(cells):
+            bounds.propagate(bounds.give(cells, values), self.clock)
+            return True
+        self.unfinished.append(
+            f"evidence that the other cells are open: {int(cramped.sum())} seem to have no room, "
+            "which only linear programs decide"
+        )
+        return False
 
 
 def reduced(matrix: csr_array, known: NDArray[np.bool_]) -> csr_array:

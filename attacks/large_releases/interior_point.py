@@ -26,6 +26,12 @@ _STEPS = 60
 _BACK = 0.9
 """Share of the way to the nearest bound that a step takes at most."""
 
+_SHORT, _STALLED = 1e-2, 5
+"""Length of a step that gets nowhere, and how many of them in a row end the search."""
+
+_CRAMPED = 1e-2
+"""Share of its bounds below which the room of a cell is suspicious after that."""
+
 _NEAR = 1e-3
 """Largest further step, as a share of the room of a cell, at which the point counts as found."""
 
@@ -75,8 +81,9 @@ def interior_point(
     x = (low + high) / 2
     b = right.astype(np.float64)
     below, above = x - low, high - x
+    stalled = 0
     for step in range(1, _STEPS + 1):
-        if clock.over:
+        if clock.over or stalled == _STALLED:
             break
         weights = 1 / (1 / below**2 + 1 / above**2)
         slope = 1 / above - 1 / below
@@ -93,7 +100,9 @@ def interior_point(
             return InteriorPoint(x + need, step, None)
         with np.errstate(divide="ignore"):
             most = np.min(np.where(move < 0, below / -move, above / move), initial=np.inf)
-        x = x + min(1.0, _BACK * most) * move
+        length = min(1.0, _BACK * most)
+        stalled = stalled + 1 if length < _SHORT else 0
+        x = x + length * move
         below, above = x - low, high - x
-    cramped = np.minimum(below, above) < 1e-4 * (high - low)
-    return InteriorPoint(x, _STEPS, cramped)
+    cramped = np.minimum(below, above) < _CRAMPED * (high - low)
+    return InteriorPoint(x, step, cramped)

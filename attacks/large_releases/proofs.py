@@ -8,25 +8,26 @@ candidates, which are eliminated exactly.
 
 from __future__ import annotations
 
-import heapq
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import pairwise
-from math import gcd, lcm
+from math import lcm
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from attacks.large_releases.elimination import Row, echelon_rows
 from attacks.release_alone.disclosed_cells import mixed
 from csp.clock import UNLIMITED, Clock
 from csp.compiled import Kernels
 from csp.errors import CertificateError
+from csp.exact import UNBOUNDED
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["Combinations", "combinations_of"]
+__all__ = ["Combinations", "combinations_of", "tight_cells"]
 
 KERNELS = Kernels(__name__, "root", "bind")
 
@@ -35,8 +36,6 @@ _SMALL = 2000
 
 _PASSES = 200
 """Passes over cells while classes of relations grow; each settles most of what is left."""
-
-_Row = dict[int, int]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,10 +58,10 @@ class Combinations:
     cells: NDArray[np.int64]
     divisors: NDArray[np.int64]
     bases: csr_array
-    weights: tuple[_Row, ...]
+    weights: tuple[Row, ...]
     whole: bool
 
-    def multipliers(self, at: int) -> _Row:
+    def multipliers(self, at: int) -> Row:
         """Multipliers of relations that give one of the cells, by its position among them."""
         found: dict[int, int] = defaultdict(int)
         for base, weight in self.weights[at].items():
@@ -94,7 +93,7 @@ class Combinations:
         for cell, divisor, weights in zip(
             self.cells.tolist(), self.divisors.tolist(), self.weights, strict=True
         ):
-            total: _Row = {}
+            total: Row = {}
             for base, weight in weights.items():
                 total = mixed(total, 1, left[base], weight)
             if total != {cell: divisor} or divisor < 1:
@@ -116,7 +115,7 @@ class Combinations:
             Of known cells.
         """
         rest = right - matrix @ np.where(known, values, 0)
-        sums = (self.bases @ rest).tolist()
+        sums = _sums(self.bases, rest)
         return [
             (sum(weight * sums[base] for base, weight in weights.items()), divisor)
             for weights, divisor in zip(self.weights, self.divisors.tolist(), strict=True)
@@ -142,6 +141,82 @@ def combinations_of(
     """
     from scipy.sparse import csr_array
 
+    bases, core_whole = _cancelling(matrix, candidates, clock)
+    listed = np.flatnonzero(candidates)
+    product = csr_array(bases @ matrix[:, listed])
+    product.eliminate_zeros()
+    f = bases.shape[0]
+    # Beyond the candidates a row says how often each of the bases is in it.
+    rows: list[Row] = []
+    for i in range(f):
+        start, stop = product.indptr[i : i + 2]
+        if stop > start:
+            entries = zip(
+                product.indices[start:stop].tolist(), product.data[start:stop].tolist(),
+                strict=True,
+            )  # fmt: skip
+            rows.append(dict(entries) | {len(listed) + i: 1})
+    units, whole = echelon_rows(rows, clock, len(listed))
+    proved = sorted(
+        (pivot, row) for pivot, row in units.items() if sum(c < len(listed) for c in row) == 1
+    )
+    cells, divisors, weights = [], [], []
+    for pivot, row in proved:
+        turn = 1 if row[pivot] > 0 else -1
+        cells.append(int(listed[pivot]))
+        divisors.append(abs(row[pivot]))
+        weights.append({c - len(listed): turn * v for c, v in row.items() if c >= len(listed)})
+    return Combinations(
+        np.array(cells, np.int64), np.array(divisors, np.int64), bases, tuple(weights),
+        whole and core_whole,
+    )  # fmt: skip
+
+
+def tight_cells(
+    matrix: csr_array, right: NDArray[np.int64], lower: NDArray[np.int64],
+    upper: NDArray[np.int64], candidates: NDArray[np.bool_], clock: Clock = UNLIMITED,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:  # fmt: skip
+    """Prove that candidates are at one of their bounds: combinations that hold at no other point.
+
+    A combination of relations in which only candidates are left may be as large as their bounds
+    allow, or as small. This is computed in whole numbers, so that it is a proof.
+
+    Parameters
+    ----------
+    matrix : (r, k) csr_array of int64
+        Cells that are known already have no entry.
+    right : (r,) int64
+        Without what is known.
+    lower, upper : (k,) int64
+    candidates : (k,) bool
+    clock : Clock
+
+    Returns
+    -------
+    cells, values : (c,) int64
+    """
+    bases, _ = _cancelling(matrix, candidates, clock)
+    sums = _sums(bases, right)
+    nothing = np.zeros(matrix.shape[1], bool)
+    found: Row = {}
+    for row, total in zip(_without(bases @ matrix, nothing), sums, strict=True):
+        for sign in (1, -1):
+            # The least that the combination, or its opposite, can be.
+            ends = {c: int(lower[c] if sign * v > 0 else upper[c]) for c, v in row.items()}
+            if any(abs(end) >= UNBOUNDED for end in ends.values()):
+                continue
+            if sum(sign * v * ends[c] for c, v in row.items()) == sign * total:
+                found |= ends
+    cells = np.array(sorted(found), np.int64)
+    return cells, np.array([found[c] for c in cells.tolist()], np.int64)
+
+
+def _cancelling(
+    matrix: csr_array, candidates: NDArray[np.bool_], clock: Clock
+) -> tuple[csr_array, bool]:
+    """Multipliers of relations that leave candidates alone, and whether these are all."""
+    from scipy.sparse import csr_array
+
     r = matrix.shape[0]
     parent, sign = np.arange(r), np.ones(r, np.int64)
     dead = np.zeros(r, bool)
@@ -158,37 +233,10 @@ def combinations_of(
     # What is left of each cell, in classes: the same equation comes many times.
     spread = _spread(classes, factors)
     equations = _distinct(csr_array(others[np.flatnonzero(left)] @ spread.T))
-    pivots, core_whole = _reduced(equations, clock)
+    pivots, core_whole = echelon_rows(equations, clock)
     alive = set(np.unique(classes[classes >= 0]).tolist())
     bases = _bases(pivots, alive, classes, spread, matrix[:, np.flatnonzero(candidates)])
-    listed = np.flatnonzero(candidates)
-    product = csr_array(bases @ matrix[:, listed])
-    product.eliminate_zeros()
-    f = bases.shape[0]
-    # Beyond the candidates a row says how often each of the bases is in it.
-    rows: list[_Row] = []
-    for i in range(f):
-        start, stop = product.indptr[i : i + 2]
-        if stop > start:
-            entries = zip(
-                product.indices[start:stop].tolist(), product.data[start:stop].tolist(),
-                strict=True,
-            )  # fmt: skip
-            rows.append(dict(entries) | {len(listed) + i: 1})
-    units, whole = _reduced(rows, clock, len(listed))
-    proved = sorted(
-        (pivot, row) for pivot, row in units.items() if sum(c < len(listed) for c in row) == 1
-    )
-    cells, divisors, weights = [], [], []
-    for pivot, row in proved:
-        turn = 1 if row[pivot] > 0 else -1
-        cells.append(int(listed[pivot]))
-        divisors.append(abs(row[pivot]))
-        weights.append({c - len(listed): turn * v for c, v in row.items() if c >= len(listed)})
-    return Combinations(
-        np.array(cells, np.int64), np.array(divisors, np.int64), bases, tuple(weights),
-        whole and core_whole,
-    )  # fmt: skip
+    return bases, core_whole
 
 
 # ---- classes of relations ------------------------------------------------------------------------
@@ -271,7 +319,7 @@ def _spread(classes: NDArray[np.int64], factors: NDArray[np.int64]) -> csr_array
     return csr_array(found)
 
 
-def _distinct(equations: Any) -> list[_Row]:
+def _distinct(equations: Any) -> list[Row]:
     """Sparse equations that are not multiples of each other."""
     equations.eliminate_zeros()
     equations.sort_indices()
@@ -291,7 +339,7 @@ def _distinct(equations: Any) -> list[_Row]:
 
 
 def _bases(
-    pivots: dict[int, _Row], alive: set[int], classes: NDArray[np.int64], spread: csr_array,
+    pivots: dict[int, Row], alive: set[int], classes: NDArray[np.int64], spread: csr_array,
     touched: csr_array,
 ) -> csr_array:  # fmt: skip
     """Multipliers of relations that cancel all but candidates; only those that hold candidates."""
@@ -320,55 +368,17 @@ def _bases(
     return csr_array(csr_array(chosen) @ spread)
 
 
-# ---- elimination ---------------------------------------------------------------------------------
+def _sums(bases: csr_array, amounts: NDArray[np.int64]) -> list[int]:
+    """Add amounts of relations up, in 64 bits that are known to suffice."""
+    most = abs(bases).astype(np.float64) @ np.abs(amounts).astype(np.float64)
+    if np.max(most, initial=0) >= 2.0**62:
+        msg = "sums of published values exceed 64 bits; use a larger unit"
+        raise CertificateError(msg)
+    sums: list[int] = np.asarray(bases @ amounts).ravel().tolist()
+    return sums
 
 
-def _reduced(rows: list[_Row], clock: Clock, k: int | None = None) -> tuple[dict[int, _Row], bool]:
-    """Reduced echelon form of sparse rows by their pivots, and whether the time sufficed.
-
-    Columns from `k` on are carried along and are never pivots.
-    """
-
-    def width(row: _Row) -> int:
-        return len(row) if k is None else sum(c < k for c in row)
-
-    holders: dict[int, set[int]] = defaultdict(set)
-    for i, row in enumerate(rows):
-        for c in row:
-            if k is None or c < k:
-                holders[c].add(i)
-    heap = [(width(row), i) for i, row in enumerate(rows)]
-    heapq.heapify(heap)
-    done: dict[int, int] = {}
-    used: set[int] = set()
-    while heap:
-        size, i = heapq.heappop(heap)
-        if i in used or size != width(rows[i]) or not size:
-            continue
-        if clock.over:
-            return {pivot: rows[at] for pivot, at in done.items()}, False
-        used.add(i)
-        pivot = min((c for c in rows[i] if k is None or c < k), key=lambda c: (len(holders[c]), c))
-        done[pivot] = i
-        for other in sorted(holders[pivot] - {i}):
-            a, b = rows[i][pivot], rows[other][pivot]
-            common = gcd(a, b)
-            kept = mixed(rows[other], a // common, rows[i], -b // common)
-            shared = gcd(*kept.values())
-            if shared > 1:
-                kept = {c: v // shared for c, v in kept.items()}
-            for c in rows[other].keys() - kept.keys():
-                holders[c].discard(other)
-            for c in kept.keys() - rows[other].keys():
-                if k is None or c < k:
-                    holders[c].add(other)
-            rows[other] = kept
-            if other not in used:
-                heapq.heappush(heap, (width(kept), other))
-    return {pivot: rows[at] for pivot, at in done.items()}, True
-
-
-def _without(product: csr_array, known: NDArray[np.bool_]) -> list[_Row]:
+def _without(product: csr_array, known: NDArray[np.bool_]) -> list[Row]:
     """Rows of a sparse matrix as they are, but for zeros and known cells."""
     found = []
     for i in range(product.shape[0]):

@@ -29,6 +29,9 @@ LEAST = 3
 _MOST = 150
 """Codes up to which runs are tried: beyond, a hierarchy is not printed as a list."""
 
+_SEVERAL = {"31": ("32", "33"), "44": ("45",), "48": ("49",)}
+"""Sectors of NAICS that hold codes of several beginnings; files write them as "31----"."""
+
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
@@ -158,7 +161,7 @@ def by_prefixes(codes: Sequence[str], total: str | None) -> Dimension | None:
     """Dimension whose codes lie below their longest prefix; None if no code is one.
 
     A range such as "31-33" is the prefix of what begins with 31, 32 or 33; fillers at the end
-    ("11----", "44-45//") do not count.
+    ("11----", "44-45//") do not count. "31----" holds 32 and 33 as well, "44----" 45, "48----" 49.
     """
     plain = {code: code.rstrip("-/ .") or code for code in codes}
     starts: dict[str, str] = {}
@@ -168,6 +171,10 @@ def by_prefixes(codes: Sequence[str], total: str | None) -> Dimension | None:
             starts |= {str(n).zfill(len(low)): code for n in range(int(low), int(high) + 1)}
         else:
             starts[text] = code
+    for first, others in _SEVERAL.items():
+        # Only where the filler shows that it is a sector, and the others have no row.
+        if starts.get(first, "").endswith("-"):
+            starts |= {other: starts[first] for other in others if other not in starts}
     root = total or next((code for code in codes if is_total(code)), None)
     parents: dict[str, str] = {}
     for code, text in plain.items():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 from attacks.large_releases.engine import determined_cells
 from attacks.large_releases.propagation import KERNELS, Bounds, System
@@ -188,3 +189,20 @@ def test_the_time_is_kept_and_what_is_missing_is_said() -> None:
     assert found.unfinished
     assert not found.settled
     assert not found.exact.all()
+
+
+def test_cells_without_room_are_fixed_by_two_relations_and_a_bound() -> None:
+    """x + y + z = 5 and x + y + w = 3 with z at most 2: z is 2 and w is 0, by no single one."""
+    relations = csr_array(np.array([[1, 1, 1, 0, -1, 0], [1, 1, 0, 1, 0, -1]]))
+    release = Release(
+        np.array([0, 0, 0, 0, 5, 3]), np.array([1, 1, 1, 1, 0, 0], bool), relations,
+        np.zeros(6, np.int64), np.array([5, 5, 2, 5, 9, 9]), [(c,) for c in "xyzwab"], 0,
+        ("cell",), ("",),
+    )  # fmt: skip
+    found = determined_cells(release)
+    exact = disclosed(release)
+    assert found.settled
+    assert found.exact.tolist() == exact.exact.tolist() == [False, False, True, True]
+    assert not found.linear.any()
+    assert (found.lower[2:] == [2, 0]).all()
+    assert found.chain(2) == ()
