@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from csp.errors import InputError
@@ -271,16 +272,21 @@ def _kind(text: str, signs: Collection[str]) -> str:
 
 
 def _year_row(texts: Sequence[Sequence[str]], full: Sequence[int]) -> bool:
-    """Whether the first row of numbers is a header of years or codes: its label is not one."""
+    """Whether the first row of numbers is a header of years.
+
+    Below another header the years must follow each other, in each of its groups.
+    """
     first = texts[full[0]]
     numbers = [text for text in first[1:] if _is_number(text)]
-    ascending = all(text.isdecimal() and len(text) == 4 for text in numbers)
-    return (
-        ascending
-        and len(numbers) > 1
-        and len(set(numbers)) == len(numbers)
-        and all(1500 <= int(text) <= 2200 for text in numbers)
-    )
+    if len(numbers) < 2 or any(_kind(text, ()) == "sign" for text in first[1:]):
+        return False
+    if not all(text.isdecimal() and len(text) == 4 for text in numbers):
+        return False
+    years = [int(text) for text in numbers]
+    if not any(any(row[1:]) for row in texts[: full[0]]):
+        return len({*years}) == len(years) and min(years) >= 1500 and max(years) <= 2200
+    steps = [b - a for a, b in pairwise(years)]
+    return min(years) >= 1900 and max(years) <= 2100 and all(d == 1 or d <= -1 for d in steps)
 
 
 def _is_label(

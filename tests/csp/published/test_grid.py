@@ -192,3 +192,12 @@ def test_labels_in_two_columns_stay_labels() -> None:
     found = Release.from_frame(rows, withheld=["suppressed"])
     assert found.names[1] == "Class"
     assert found.pattern.sum() == 1
+
+
+def test_years_below_another_header() -> None:
+    found = cells(
+        [["", "Men", "", "Women", ""], ["Region", "2021", "2022", "2021", "2022"],
+         ["North", "1", "2", "3", "4"], ["Total", "1", "2", "3", "4"]]
+    )  # fmt: skip
+    assert found["North", "Women", "2021"] == "3"
+    assert len(found) == 8
