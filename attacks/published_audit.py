@@ -227,7 +227,8 @@ def _insiders(
         if not known_to.pattern.any():
             continue
         seen = disclosed_of(known_to, table, integer=integer, clock=clock)
-        flags = (seen.whole if integer else seen.exact) & withheld_cells(known_to)[seen.cells]
+        # What bounds add depends on the value, which the auditor does not know.
+        flags = seen.linear & withheld_cells(known_to)[seen.cells]
         more = [int(c) for c in seen.cells[flags].tolist() if c not in known]
         if more:
             found[cell] = tuple(more)

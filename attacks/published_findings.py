@@ -106,7 +106,9 @@ class PublishedAudit:
         lines = [f"{_cells(k)} of {n:,} {_are(k)} withheld."]
         if release.ranged is not None:
             ranged = int(release.ranged.sum())
-            lines.append(f"Of {_cells(ranged)} a range or a rounded figure is published.")
+            lines.append(
+                f"{_cells(ranged)} more {_are(ranged)} not known exactly: rounded, or not printed."
+            )
         if self.contradictions:
             few = len(self.contradictions)
             lines.append(
@@ -134,7 +136,11 @@ class PublishedAudit:
                 f"{number_text(self.percent)} percent."
             )
         if self.sums:
-            lines.append(f"{len(self.sums)} sums of withheld cells are known, but not their parts.")
+            few = len(self.sums) == 1
+            lines.append(
+                f"{len(self.sums)} {'sum' if few else 'sums'} of withheld cells "
+                f"{'is' if few else 'are'} known, but not {'its' if few else 'their'} parts."
+            )
         if self.insiders:
             reached = {cell for cells in self.insiders.values() for cell in cells}
             lines.append(

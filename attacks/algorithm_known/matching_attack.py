@@ -279,7 +279,7 @@ def matching(
             "of the consistent tables with this pattern: it cannot have produced the release; pass "
             "the one that did"
         )
-        if release.ranged is not None:
+        if release.classed is not None:
             msg += ", or leave out the ranges, which count as known to it beforehand"
         raise NeverPublished(msg)
     lower, upper, verdict, named = run.verdicts()

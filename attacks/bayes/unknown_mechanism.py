@@ -157,10 +157,10 @@ def _widths(
     Ranges that were published in place of values may have been chosen after the pattern, so that
     nothing was promised about them.
     """
-    if release.ranged is None:
+    if release.classed is None:
         return ends[1] - ends[0]
-    lower = np.where(release.ranged, 0, table.lower)
-    upper = np.where(release.ranged, UNBOUNDED, table.upper)
+    lower = np.where(release.classed, 0, table.lower)
+    upper = np.where(release.classed, UNBOUNDED, table.upper)
     low, high = _ends(
         table.replace(lower=lower, upper=upper), release.pattern, clock, integer=integer
     )

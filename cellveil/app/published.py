@@ -219,7 +219,7 @@ def _facts(read: Interpreted, guess: str) -> Any:
     size = f"{read.cells:,} cells of {' by '.join(read.names)}"
     hidden = f"{read.withheld:,} {_CELLS[read.withheld != 1]} withheld"
     if read.ranged:
-        hidden += f", and of {read.ranged:,} a range or a rounded figure is published"
+        hidden += f", and {read.ranged:,} are not known exactly: rounded, or not printed"
     return ui.div(
         ui.p(ui.strong(size), f": {hidden}.", class_="note"),
         *(ui.p(f"{note[:1].upper()}{note[1:]}.", class_="note") for note in read.notes),

@@ -117,11 +117,12 @@ def _table(found: PublishedAudit, *, reveal: bool) -> Iterator[str]:
 def _texts(release: Release) -> Callable[[int], str]:
     """Text of each cell as it was published, where a range is one."""
     plain = cell_texts(release.published, release.pattern, release.structural, release.scale)
-    ranged = np.zeros(len(release.pattern), bool) if release.ranged is None else release.ranged
+    given = release.pattern & ((release.lower > 0) | (release.upper < UNBOUNDED))
+    absent = np.zeros(len(given), bool) if release.ranged is None else release.ranged & ~given
 
     def text(cell: int) -> str:
-        if not ranged[cell]:
-            return plain(cell)
+        if not given[cell]:
+            return "" if absent[cell] else plain(cell)
         low, high = int(release.lower[cell]), int(release.upper[cell])
         ends = ["" if abs(end) >= UNBOUNDED else grouped_text(end, release.scale)
                 for end in (low, high)]  # fmt: skip

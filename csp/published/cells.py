@@ -48,7 +48,10 @@ class Published:
     hidden : (n,) bool
         Cells whose value is not published exactly.
     ranged : (n,) bool
-        Those of them of which a range or a rounded figure is published.
+        Those of them that are not withheld: a rounded figure is published, or the print of a cross
+        table has no such cell.
+    classed : (n,) bool
+        Withheld cells of which a range is published.
     empty : (n,) bool
         Cells that are known not to exist.
     lower, upper : (n,) int64
@@ -66,6 +69,7 @@ class Published:
     values: NDArray[np.int64]
     hidden: NDArray[np.bool_]
     ranged: NDArray[np.bool_]
+    classed: NDArray[np.bool_]
     empty: NDArray[np.bool_]
     lower: NDArray[np.int64]
     upper: NDArray[np.int64]
@@ -138,12 +142,15 @@ def published_cells(
     n = len(labels)
     values = np.zeros(n, np.int64)
     hidden = np.full(n, told.absent == "withheld")
-    ranged, empty = np.zeros((2, n), bool)
+    ranged, classed, empty = np.zeros((3, n), bool)
     least = -UNBOUNDED if told.negative == "allow" else 0
     lower, upper = np.full(n, least, np.int64), np.full(n, UNBOUNDED, np.int64)
     values[order] = np.where(read.hidden, 0, units)
     hidden[order] = read.hidden
-    ranged[order], empty[order] = read.ranged, read.empty
+    classed[order], empty[order] = read.classed, read.empty
+    if printed is not None:  # a cross table has no such cell, so nobody withholds it
+        ranged = hidden.copy()
+        ranged[order] = False
     lower[order] = np.maximum(low, least)
     upper[order] = high
     if told.negative == "error" and (values < 0).any():
@@ -155,7 +162,7 @@ def published_cells(
         raise InputError(msg)
     relations = sums(labels.codes, found)
     made = Published(
-        values, hidden, ranged, empty, lower, upper, relations, labels, names,
+        values, hidden, ranged, classed, empty, lower, upper, relations, labels, names,
         tuple(dimension.root for dimension in found), scale, _counts(counts, order, n, told), (),
     )  # fmt: skip
     if told.rounded is None and not slack:
@@ -172,7 +179,7 @@ def published_cells(
     if lone and len(lone) == len(names):
         notes.append("nothing adds up: no total was found among the codes")
     absent = n - len(order)
-    if absent and told.absent == "withheld":
+    if absent and told.absent == "withheld" and printed is None:
         notes.append(
             f"{absent} {'cell has' if absent == 1 else 'cells have'} no row and count as withheld"
         )
@@ -281,7 +288,7 @@ def _bounds(
             filled[kind] = True
         there = read.hidden & filled[which]
         array[there] = ends_of[which[there]]
-        read.ranged[there] = True
+        read.classed[there] = True
     crossed = low > high
     if crossed.any():
         i = int(np.argmax(crossed))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -22,6 +24,11 @@ __all__ = [
     "given",
     "under",
 ]
+
+_PARTIAL = re.compile(
+    r"\s*(?:of which|of whom|thereof|including|incl\b|darunter|dont\b|waaronder)", re.IGNORECASE
+)
+"""Labels of parts that are not all parts: they add up to nothing."""
 
 LEAST = 3
 """Sums that must hold, and none fail, before codes are taken for parts of another by themselves."""
@@ -125,7 +132,10 @@ def flat(codes: Sequence[str], name: str, total: str | None) -> Dimension:
             raise InputError(msg)
         called = first
     root = total or (called[0] if called else None)
-    return _of(codes, {} if root is None else {c: root for c in codes if c != root})
+    parts = [] if root is None else [c for c in codes if c != root and not _PARTIAL.match(c)]
+    # One part beside a total is "of which", unless the caller names the total.
+    parts = [] if total is None and len(parts) == 1 else parts
+    return _of(codes, dict.fromkeys(parts, root or ""))
 
 
 def under(
@@ -150,7 +160,12 @@ def by_indents(codes: Sequence[str], indents: Sequence[int], total: str | None) 
         if above:
             parents[code] = above[-1][1]
         above.append((depth, code))
-    tops = [code for code in codes if code not in parents]
+    single = Counter(parents.values())
+    parents = {
+        code: up for code, up in parents.items() if single[up] > 1 and not _PARTIAL.match(code)
+    }  # fmt: skip
+    lost = {code for code, depth in zip(codes, indents, strict=True) if depth > min(indents)}
+    tops = [code for code in codes if code not in parents and code not in lost]
     root = total or next((code for code in tops if is_total(code)), None)
     if root is not None:
         parents |= {code: root for code in tops if code != root}

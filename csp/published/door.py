@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -17,10 +17,11 @@ from csp.formats.parquet import is_parquet
 from csp.formats.reading import decoded, read_bytes
 from csp.published.cells import Published, published_cells
 from csp.published.entries import Convention, read_entry, sign_of
-from csp.published.grid import CrossGrid, is_list, read_grid
+from csp.published.grid import CrossGrid, holds_cells, is_list, read_grid
 from csp.published.names import FLAGS, OTHERS, VALUES
 from csp.published.told import Told
 from csp.tables.columns import column_names, read_columns
+from csp.tables.hierarchies.totals import is_total
 
 __all__ = ["Roles", "grid_of", "read_published"]
 
@@ -111,7 +112,9 @@ def grid_of(file: TextFile) -> list[list[str]]:
     text = raw.decode(file.encoding) if file.encoding else decoded(raw, file.path)
     best: list[list[str]] = []
     most = -1
-    for sign in [file.separator] if file.separator else SEPARATORS:
+    tabs = str(file.path).lower().removesuffix(".gz").endswith(".tsv")
+    given = file.separator or ("\t" if tabs else None)
+    for sign in [given] if given else SEPARATORS:
         try:
             rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=sign))
         except csv.Error as error:
@@ -160,7 +163,7 @@ def _columns(rows: Sequence[Sequence[Any]], what: str) -> dict[str, list[Any]]:
 
 def _list(data: Any, names: Sequence[str], roles: Roles, told: Told) -> Published:
     """Read a list: one row for each cell."""
-    roles, said = _roles(data, names, roles)
+    roles, said = _roles(data, names, roles, told)
     assert roles.by is not None
     assert roles.value is not None
     wanted = [*roles.by, roles.value, *roles.status]
@@ -179,7 +182,9 @@ def _list(data: Any, names: Sequence[str], roles: Roles, told: Told) -> Publishe
     return replace(found, notes=(*said, *found.notes))
 
 
-def _roles(data: Any, names: Sequence[str], roles: Roles) -> tuple[Roles, tuple[str, ...]]:
+def _roles(
+    data: Any, names: Sequence[str], roles: Roles, told: Told
+) -> tuple[Roles, tuple[str, ...]]:
     """Find what the caller has not said, where that leaves no doubt, and say it.
 
     Raises
@@ -211,8 +216,8 @@ def _roles(data: Any, names: Sequence[str], roles: Roles) -> tuple[Roles, tuple[
             plain[name] for name in VALUES if name in plain and plain[name] not in (roles.by or ())
         ]
         left = [name for name in names if name not in aside and name not in (roles.by or ())]
-        numeric = [name for name in left if _mostly_numbers(columns[name])]
-        # A column of numbers all different from each other is no dimension.
+        numeric = [name for name in left if _may_be_cells(columns[name], told)]
+        known = [name for name in known if name in numeric]
         value = known[0] if known else numeric[0] if len(numeric) == 1 else None
         if value is None:
             msg = (
@@ -226,21 +231,46 @@ def _roles(data: Any, names: Sequence[str], roles: Roles) -> tuple[Roles, tuple[
     if by is None:
         left = [name for name in names if name not in aside and name != value]
         constant = [name for name in left if len({sign_of(x) for x in columns[name]}) == 1]
-        by = tuple(name for name in left if name not in constant) or tuple(left)
+        doubles = _doubles([name for name in left if name not in constant], columns)
+        by = tuple(n for n in left if n not in constant and n not in doubles) or tuple(left)
         said.append(f"cells are in {value!r}, by {_listed(by)}")
         if constant and by != tuple(left):
             said.append(
                 f"{_listed(constant)} {'has' if len(constant) == 1 else 'have'} one code only"
             )
+        said += [f"{one!r} says the same as {kept!r}" for one, kept in doubles.items()]
     if status and not roles.status:
         said.append(f"flags are read from {_listed(status)}")
     return replace(roles, by=tuple(by), value=value, status=status), tuple(said)
 
 
-def _mostly_numbers(column: Sequence[Any]) -> bool:
-    texts = [text for item in column[:2000] if (text := sign_of(item))]
+def _may_be_cells(column: Sequence[Any], told: Told) -> bool:
+    """Whether a column holds numbers, and beside them nothing but signs."""
+    texts = [text for item in column[:5000] if (text := sign_of(item))]
     numbers = sum(read_entry(text, Convention()).is_number for text in texts)
-    return bool(texts) and 2 * numbers > len(texts)
+    return 2 * numbers > len(texts) or (numbers > 0 and holds_cells(texts, told.signs))
+
+
+def _doubles(left: Sequence[str], columns: Mapping[str, Any]) -> dict[str, str]:
+    """Columns that say the same as another one, as names say what codes do, and which one is kept.
+
+    That is the one in which a code has the name of a total, or the first.
+    """
+    codes = {name: [sign_of(item) for item in columns[name]] for name in left}
+    found: dict[str, str] = {}
+    for i, one in enumerate(left):
+        for other in left[i + 1 :]:
+            sizes = len({*codes[one]}), len({*codes[other]})
+            pairs = len({*zip(codes[one], codes[other], strict=True)})
+            if (
+                one in found
+                or other in found
+                or not 1 < sizes[0] == sizes[1] == pairs < len(codes[one])
+            ):
+                continue
+            named = any(map(is_total, {*codes[other]})) and not any(map(is_total, {*codes[one]}))
+            found |= {one: other} if named else {other: one}
+    return found
 
 
 def _listed(names: Sequence[str]) -> str:

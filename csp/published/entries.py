@@ -31,7 +31,9 @@ _ABOVE = re.compile(
     r"(?:(?P<sign>>=|\u2265|>|over|\u00fcber|more than|at least)\s*(?P<end>[0-9].*)|"
     r"(?P<more>[0-9][0-9 .,'\u2019]*)\s*(?:\+|or more|und mehr|and over))", re.I
 )  # fmt: skip
-_GROUPS = {mark: re.compile(rf"[+-]?[0-9]{{1,3}}(?:{re.escape(mark)}[0-9]{{3}})+") for mark in ".,"}
+_GROUPS = {
+    mark: re.compile(rf"[+-]?[1-9][0-9]{{0,2}}(?:{re.escape(mark)}[0-9]{{3}})+") for mark in ".,"
+}
 _FORMULA = re.compile(r"'(?=[=+\-@])")
 
 

@@ -18,7 +18,7 @@ from csp.published.names import FLAGS, VALUES
 from csp.published.structure import Printed
 from csp.tables.hierarchies.totals import is_total
 
-__all__ = ["CrossGrid", "is_list", "read_grid"]
+__all__ = ["CrossGrid", "holds_cells", "is_list", "read_grid"]
 
 _SIGNS = frozenset(sign for marks in (EVERY_OFFICE, *OFFICES.values()) for sign in marks.signs)
 """Texts that stand for numbers somewhere; others with a letter in them are labels."""
@@ -88,7 +88,7 @@ def is_list(rows: Sequence[Sequence[Any]], signs: Collection[str] = ()) -> bool:
         return not any(map(_is_number, head))
     body = [row for row in rows[1:] if sum(bool(sign_of(item)) for item in row) > 1]
     columns = [[sign_of(row[j]) if j < len(row) else "" for row in body] for j in range(len(head))]
-    cells = [j for j, column in enumerate(columns) if j and _holds_cells(column, signs)]
+    cells = [j for j, column in enumerate(columns) if j and holds_cells(column, signs)]
     if len(cells) <= 1:
         return True
     if any(map(is_total, head)):
@@ -98,7 +98,7 @@ def is_list(rows: Sequence[Sequence[Any]], signs: Collection[str] = ()) -> bool:
     return len({*labels}) < len(labels)
 
 
-def _holds_cells(column: Sequence[str], signs: Collection[str]) -> bool:
+def holds_cells(column: Sequence[str], signs: Collection[str]) -> bool:
     """Whether all entries of a column are numbers or signs in place of them."""
     kinds = {_kind(text, signs) for text in {*column} if text}
     return bool(kinds) and "text" not in kinds
@@ -228,7 +228,9 @@ def _shape(texts: Sequence[Sequence[str]], what: str, signs: Collection[str]) ->
         raise InputError(msg)
     typical = sorted(n for n in entries if n)[sum(n > 0 for n in entries) // 2]
     body = [i for i, n in enumerate(entries) if n and 2 * n >= typical]
-    if _year_row(texts, body) and len(body) > 1:
+    below_none = not any(any(row[1:]) for row in texts[: body[0]])
+    named = below_none and "text" in marks[body[0]]  # a number among names is a name: 2019, Total
+    if len(body) > 1 and (named or _year_row(texts, body)):
         body = body[1:]
     body_from = body[0]
     width = max(len(row) for row in texts)

@@ -10,10 +10,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from fractions import Fraction
 
 from csp.errors import InputError, argument
 
-__all__ = ["EVERY_OFFICE", "OFFICES", "Marks", "marks_of"]
+__all__ = ["EVERY_OFFICE", "OFFICES", "Marks", "Range", "marks_of"]
+
+Range = tuple[Fraction | int, Fraction | int | None]
+"""Least and largest value that a sign stands for; None for no end."""
 
 _EMPLOYMENT = {
     "A": (0, 19), "B": (20, 99), "C": (100, 249), "E": (250, 499), "F": (500, 999),
@@ -51,7 +55,7 @@ class Marks:
     empty: frozenset[str] = frozenset()
     zero: frozenset[str] = frozenset()
     beside: frozenset[str] = frozenset()
-    ranges: Mapping[str, tuple[int, int | None]] = field(default_factory=dict)
+    ranges: Mapping[str, Range] = field(default_factory=dict)
     source: str = ""
 
     def meaning(self, sign: str) -> str:
@@ -69,9 +73,7 @@ class Marks:
         kinds = self.withheld, self.unknown, self.empty, self.zero, self.beside
         return frozenset(self.ranges).union(*kinds)
 
-    def also(
-        self, withheld: Collection[str], ranges: Mapping[str, tuple[int, int | None]]
-    ) -> Marks:
+    def also(self, withheld: Collection[str], ranges: Mapping[str, Range]) -> Marks:
         """Return these and signs that the caller names, which count first."""
         named = {*withheld, *ranges}
         kinds = {
@@ -122,7 +124,7 @@ OFFICES = {
             "bls", _signs("N (D) ND"), _signs("NA"), source="U.S. Bureau of Labor Statistics, QCEW",
         ),
         Marks(
-            "eurostat", _signs("c :c C D S P N A O T G M B R"), _signs(": :u"),
+            "eurostat", _signs("c :c C D S P N A O T G M B R") | {": c"}, _signs(": :u") | {": u"},
             _signs("m :m z :z"), _signs("0n"), _signs("F b d e f p r s i u n"),
             source="Eurostat, CONF_STATUS and observation flags; SDMX code list CL_CONF_STATUS",
         ),
@@ -153,7 +155,7 @@ def marks_of(
     found: Mapping[str, int],
     *,
     withheld: Collection[str] = (),
-    ranges: Mapping[str, tuple[int, int | None]] | None = None,
+    ranges: Mapping[str, Range] | None = None,
     flags: bool = False,
 ) -> tuple[Marks, str]:
     """Choose the meaning of the signs of a table.

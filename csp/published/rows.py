@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 from csp.exact import MAX_VALUE, exact, most_text
-from csp.published.entries import Entry, convention_of, read_entry, sign_of
-from csp.published.marks import EVERY_OFFICE, Marks, marks_of
+from csp.published.entries import Convention, Entry, convention_of, read_entry, sign_of
+from csp.published.marks import EVERY_OFFICE, Marks, Range, marks_of
 from csp.published.told import Told
 from csp.tables.units import MAX_DECIMALS
 
@@ -34,7 +34,7 @@ class Rows:
         Kind of each row.
     first : (kinds,) int64
         First row of each kind.
-    hidden, ranged, empty : (n,) bool
+    hidden, classed, empty : (n,) bool
     """
 
     numbers: list[Decimal | int | None]
@@ -42,7 +42,7 @@ class Rows:
     which: NDArray[np.int64]
     first: NDArray[np.int64]
     hidden: NDArray[np.bool_]
-    ranged: NDArray[np.bool_]
+    classed: NDArray[np.bool_]
     empty: NDArray[np.bool_]
 
     @classmethod
@@ -55,10 +55,12 @@ class Rows:
         count = np.bincount(which, minlength=len(first)).tolist()
         rows = first.tolist()
         texts = [sign_of(plain_item(entries[i])) for i in rows]
+        numeric = {t for t, i in zip(texts, rows, strict=True) if not isinstance(entries[i], str)}
         flags = {name: [sign_of(column[i]) for i in rows] for name, column in flags.items()}
         distinct = dict.fromkeys(texts)
         try:
-            convention = convention_of([*distinct], told.decimal)
+            printed = [t for t, i in zip(texts, rows, strict=True) if isinstance(entries[i], str)]
+            convention = convention_of(printed, told.decimal)
         except InputError as error:
             said = str(error)
             unclear = next((t for t in distinct if t and repr(t) in said), None)
@@ -67,7 +69,8 @@ class Rows:
             raise InputError(msg) from error
         if convention.note:
             notes.append(convention.note)
-        read = {text: read_entry(text, convention) for text in distinct}
+        # Numbers that are not text have points, whatever the texts beside them have.
+        read = {t: read_entry(t, Convention() if t in numeric else convention) for t in distinct}
         numbers = [None if not read[t].is_number else bool(read[t].low) for t in texts]
         kinds, meaning = _flagged(flags, numbers, count, told, notes)
         # What stands beside a flag that says why is not asked again.
@@ -89,18 +92,18 @@ class Rows:
     @classmethod
     def _made(
         cls, texts: list[str], kinds: list[str], read: Mapping[str, Entry], marks: Marks,
-        flag_marks: Mapping[str, Marks], named: Mapping[str, tuple[int, int | None]],
+        flag_marks: Mapping[str, Marks], named: Mapping[str, Range],
     ) -> tuple[
         list[Decimal | int | None],
         list[tuple[Fraction | None, Fraction | None, bool, bool] | None],
         NDArray[np.bool_],
     ]:  # fmt: skip
-        """Numbers, ends, and what is hidden, ranged and empty, by kind of row."""
+        """Numbers, ends, and what is hidden, classed and empty, by kind of row."""
         n = len(texts)
         numbers: list[Decimal | int | None] = [None] * n
         ends: list[tuple[Fraction | None, Fraction | None, bool, bool] | None] = [None] * n
         states = np.zeros((3, n), bool)
-        hidden, ranged, empty = states
+        hidden, classed, empty = states
         ranges = {k: v for one in flag_marks.values() for k, v in one.ranges.items()}
         ranges = {**ranges, **marks.ranges, **named}
         for i, (text, kind) in enumerate(zip(texts, kinds, strict=True)):
@@ -110,8 +113,7 @@ class Rows:
                 word = kind[1:]
                 low, high = ranges[word]
                 ends[i] = Fraction(low), None if high is None else Fraction(high), False, False
-                # A class in an office's flag says that the value is withheld, and about where.
-                hidden[i], ranged[i] = True, word in named
+                hidden[i] = True
             elif kind in ("withheld", "unknown"):
                 hidden[i] = True
             elif kind in ("empty", "zero"):
@@ -120,17 +122,18 @@ class Rows:
                 numbers[i] = entry.low
             elif entry.ranged:
                 ends[i] = (_exact(entry.low), _exact(entry.high), *entry.strict)
-                hidden[i] = ranged[i] = True
+                hidden[i] = True
             else:
                 meant = marks.meaning(sign) or EVERY_OFFICE.meaning(sign)
                 if meant == "range":
                     low, high = marks.ranges[sign]
                     ends[i] = Fraction(low), None if high is None else Fraction(high), False, False
-                    hidden[i] = ranged[i] = True
+                    hidden[i] = True
                 elif meant in ("empty", "zero"):
                     numbers[i], empty[i] = 0, meant == "empty"
                 else:
                     hidden[i] = True
+        classed[:] = [one is not None for one in ends]
         return numbers, ends, states
 
     def units(self, told: Told) -> tuple[int, NDArray[np.int64]]:

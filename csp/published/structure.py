@@ -139,6 +139,8 @@ def _found(
     checked, failed = checked_sums(plain, *lines, slack)
     if checked and not failed:
         return plain
+    if not checked and (plain.parent >= 0).any():
+        notes.append(f"{name}: no published sum shows whether {_sums(plain)}")
     # Sums that do not hold: codes may be parts of each other.
     others = [
         ("codes begin with the code that they are a part of", ways.by_prefixes(codes, total)),

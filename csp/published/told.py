@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 
 from csp.exact import Number, exact
 from csp.published.marks import EVERY_OFFICE, OFFICES, Marks
@@ -28,10 +29,10 @@ class Told:
     decimal: str | None = None
 
     @property
-    def named_ranges(self) -> dict[str, tuple[int, int | None]]:
-        """Signs that stand for a range, with its ends in whole numbers."""
+    def named_ranges(self) -> dict[str, tuple[Fraction, Fraction | None]]:
+        """Signs that stand for a range, with its ends as they are meant."""
         return {
-            sign: (int(exact(low)), None if high is None else int(exact(high)))
+            sign: (exact(low), None if high is None else exact(high))
             for sign, (low, high) in (self.ranges or {}).items()
         }
 

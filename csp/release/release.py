@@ -51,8 +51,10 @@ class Release:
     structural : (n,) bool or None
         Cells that are publicly known to be empty.
     ranged : (n,) bool or None
-        Cells of `pattern` of which a range or a rounded figure is published, which `lower` and
-        `upper` hold: nothing is published of the others.
+        Cells of `pattern` that nobody withholds: a rounded figure is published, which `lower` and
+        `upper` hold, or the print of a cross table has no such cell.
+    classed : (n,) bool or None
+        Withheld cells of which a range is published, which `lower` and `upper` hold.
     counts : (n,) int64 or None
         Number of contributors of each cell, where that is published; -1 where it is not.
     notes : tuple of str
@@ -70,6 +72,7 @@ class Release:
     roots: tuple[str, ...]
     structural: NDArray[np.bool_] | None = None
     ranged: NDArray[np.bool_] | None = None
+    classed: NDArray[np.bool_] | None = None
     counts: NDArray[np.int64] | None = None
     notes: tuple[str, ...] = ()
 
@@ -189,10 +192,13 @@ class Release:
             negative, decimal,
         )  # fmt: skip
         found = read_published(data, roles, told)
-        empty, ranged = (flags if flags.any() else None for flags in (found.empty, found.ranged))
+        empty, ranged, classed = (
+            flags if flags.any() else None for flags in (found.empty, found.ranged, found.classed)
+        )
         return cls(
             found.values, found.hidden, found.relations, found.lower, found.upper, found.labels,
-            found.scale, found.names, found.roots, empty, ranged, found.counts, found.notes,
+            found.scale, found.names, found.roots, empty, ranged, classed, found.counts,
+            found.notes,
         )  # fmt: skip
 
     def at_scale(self, scale: int, what: str = "the release") -> Release:

@@ -301,7 +301,8 @@ def test_a_release_states_how_it_is_read(protected) -> None:
     [
         ([["region", "n"], ["a", "1"], ["Total", "3"], ["Total", "4"]], ["--by", "region"],
          "rows 2 and 3 are both cell (region=Total)"),
-        ([["region", "n"], ["a", "q?"], ["Total", "3"]], [], "'q?' (1 cell) is not a number"),
+        ([["region", "n"], ["a", "q?"], ["Total", "3"]], ["--by", "region", "--value", "n"],
+         "'q?' (1 cell) is not a number"),
         ([["", "a", "a"], ["x", "1", "2"]], [], "both have the header 'a'"),
         ([["region", "n", "lo", "hi"], ["a", "", "9", "5"], ["Total", "3", "", ""]],
          ["--by", "region", "--value", "n", "--lower", "lo", "--upper", "hi"],

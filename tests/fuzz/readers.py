@@ -35,7 +35,7 @@ PRINTED = (
 )
 FLAGS = (
     "naics,fips,emp,empflag\n31----,01001,0,B\n311///,01001,12,\n3112//,01001,0,D\n"
-    "31----,Total,140,\n311///,Total,70,\n3112//,Total,0,A\n"
+    "31----,Total,140,\n311///,Total,70,\n3112//,Total,0,A\n31----,02001,9,\n"
 )
 HRC = "North\n@1\n@2\n@@2a\n@@2b\nSouth\n@3\n"
 FIXED = "N1 A   10\nN2 B   12\nS1 A    7\n"

@@ -95,6 +95,20 @@ def _attacks() -> None:
     NetworkSearch(PublicView.of(release, flat), HULL).test(tables)
 
 
+def _published() -> None:
+    from attacks.large_releases.engine import determined_cells
+    from csp.release.release import Release
+    from instances.business_patterns import business_patterns
+
+    drawn = business_patterns(industries=24, states=3, counties=16)
+    release = Release.from_frame(
+        drawn.columns, ["naics", "area"], "emp", status="empflag", marks="census",
+        hierarchies={"naics": "prefix", "area": "prefix"}, total={"naics": "------", "area": "US"},
+        absent="zero",
+    )  # fmt: skip
+    determined_cells(release)
+
+
 def _partitions() -> None:
     import microagg
 
@@ -134,6 +148,7 @@ WORKS: dict[str, Callable[[], None]] = {
     "other tables": _other,
     "sparse tables": _sparse,
     "attacks": _attacks,
+    "published tables": _published,
     "partitions": _partitions,
     "compliance": _compliance,
     "aggregates": _aggregates,

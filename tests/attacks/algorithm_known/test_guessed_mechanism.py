@@ -93,7 +93,7 @@ def as_published(name, ranges=False, chosen=CHOSEN):
     release = read(form(data, show))
     assert release.labels == table.labels
     assert (release.pattern == pattern).all()
-    assert (release.ranged is not None) is ranges
+    assert (release.classed is not None) is ranges
     return release, release.table(table.values)
 
 

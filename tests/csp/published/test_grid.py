@@ -201,3 +201,46 @@ def test_years_below_another_header() -> None:
     )  # fmt: skip
     assert found["North", "Women", "2021"] == "3"
     assert len(found) == 8
+
+
+def test_columns_that_say_the_same_are_one_dimension() -> None:
+    rows = [["code", "name", "sector", "value"]]
+    for code, name in (("01", "N"), ("02", "S"), ("00", "Total")):
+        rows += [[code, name, sector, "4"] for sector in ("A", "B", "Total")]
+    rows[1][3] = "[c]"
+    release = Release.from_frame(rows)
+    assert release.names == ("name", "sector")
+    assert release.pattern.sum() == 1
+    assert any("'code' says the same as 'name'" in note for note in release.notes)
+
+
+def test_a_column_of_letters_is_not_taken_for_the_cells_by_its_name() -> None:
+    rows = [
+        ["freq", "geo", "employment"],
+        ["A", "N", "[c]"],
+        ["A", "S", "20"],
+        ["A", "Total", "45"],
+    ]
+    release = Release.from_frame(rows)
+    assert release.names == ("geo",)
+    assert release.published.tolist() == [0, 20, 45]
+
+
+def test_numbers_of_a_frame_have_no_marks_to_guess() -> None:
+    release = Release.from_frame({"r": ["a", "b", "Total"], "n": [1.125, 2.875, 4.0]}, ["r"], "n")
+    assert (release.scale, release.published.tolist()) == (3, [1125, 2875, 4000])
+    rows = [["", "A", "Total"], ["N", "[c]", "0.375"], ["Total", "0.125", "0.500"]]
+    assert Release.from_frame(rows).scale == 3
+
+
+def test_ends_of_ranges_keep_their_decimals() -> None:
+    frame = {"r": ["N", "S", "Total"], "n": ["a", "1", "3.4"]}
+    release = Release.from_frame(frame, ["r"], "n", ranges={"a": (0, "2.5")})
+    assert (release.scale, int(release.upper[0])) == (1, 25)
+
+
+def test_tabs_separate_the_columns_of_a_tsv(tmp_path) -> None:
+    path = tmp_path / "t.tsv"
+    path.write_text("a,b\\TIME\t2019\tTotal\nX,Y\t: c\t12\nTotal\t5\t17\n")
+    release = Release.from_frame(path, marks="eurostat")
+    assert release.pattern.tolist() == [True, False, False, False]
