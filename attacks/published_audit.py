@@ -1,4 +1,4 @@
-"""Audit of a table that somebody else published: which withheld cells are no secret."""
+"""Audit of a table that somebody else published: which withheld cells can be worked out."""
 
 from __future__ import annotations
 

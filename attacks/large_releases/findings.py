@@ -42,8 +42,9 @@ def how_judged(found: LargeDisclosure) -> list[str]:
     """Say what was looked for in a large release, and what was not."""
     lines = [
         "This is a large table: cells are judged by relations and bounds, each that is known with "
-        "a proof in whole numbers. What only whole numbers rule out beyond that, sums, and what "
-        "contributors learn were not looked for; others may be known closer than is said here."
+        "a proof in whole numbers. What only whole numbers rule out beyond that, sums, what "
+        "contributors learn and a mend were not looked for; others may be known closer than is "
+        "said here."
     ]
     if found.settled:
         lines.append(

@@ -132,7 +132,7 @@ def combinations_of(
     matrix : (r, k) csr_array of int64
         Entries 1 and -1; cells that are known already have no entry.
     candidates : (k,) bool
-        A candidate that is none does no harm; what is no candidate is not proved.
+        A candidate that is none does no harm; a cell that is not a candidate is not proved.
     clock : Clock
 
     Returns

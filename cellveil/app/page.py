@@ -262,7 +262,7 @@ def _reading() -> Any:
 def _audit() -> Any:
     return _step(
         3,
-        "What is no secret",
+        "What can be worked out",
         ui.layout_columns(
             ui.input_numeric(
                 "narrow",

@@ -84,7 +84,7 @@ def _left(count: int) -> str:
 
 
 def _table(found: PublishedAudit, *, reveal: bool) -> Iterator[str]:
-    """Yield the table as it was published, with the cells that are no secret marked."""
+    """Yield the table as it was published, with the cells that can be worked out marked."""
     release = found.release
     if len(release.pattern) > CELLS or not release.names:
         return

@@ -178,6 +178,8 @@ def published_cells(
     lone = [name for name, d in zip(names, found, strict=True) if (d.parent < 0).all()]
     if lone and len(lone) == len(names):
         notes.append("nothing adds up: no total was found among the codes")
+    elif lone:
+        notes.append(f"no total was found among the codes of {', '.join(lone)}: they bind nothing")
     absent = n - len(order)
     if absent and told.absent == "withheld" and printed is None:
         notes.append(

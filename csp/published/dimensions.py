@@ -155,7 +155,7 @@ def by_indents(codes: Sequence[str], indents: Sequence[int], total: str | None) 
     parents: dict[str, str] = {}
     above: list[tuple[int, str]] = []
     for code, depth in zip(codes, indents, strict=True):
-        while above and above[-1][0] >= depth:
+        while above and (above[-1][0] >= depth or is_total(code)):  # a total is part of nothing
             above.pop()
         if above:
             parents[code] = above[-1][1]
@@ -164,7 +164,11 @@ def by_indents(codes: Sequence[str], indents: Sequence[int], total: str | None) 
     parents = {
         code: up for code, up in parents.items() if single[up] > 1 and not _PARTIAL.match(code)
     }  # fmt: skip
-    lost = {code for code, depth in zip(codes, indents, strict=True) if depth > min(indents)}
+    lost = {
+        code
+        for code, depth in zip(codes, indents, strict=True)
+        if depth > min(indents) and not is_total(code)
+    }
     tops = [code for code in codes if code not in parents and code not in lost]
     root = total or next((code for code in tops if is_total(code)), None)
     if root is not None:

@@ -34,6 +34,9 @@ _ABOVE = re.compile(
 _GROUPS = {
     mark: re.compile(rf"[+-]?[1-9][0-9]{{0,2}}(?:{re.escape(mark)}[0-9]{{3}})+") for mark in ".,"
 }
+_SCALES = frozenset({"k", "m", "mn", "bn", "b", "t", "td"})
+"""Letters that multiply a number: to leave them out would change it."""
+
 _FORMULA = re.compile(r"'(?=[=+\-@])")
 
 
@@ -150,7 +153,8 @@ def read_entry(text: str, convention: Convention) -> Entry:
     if (number := _number(plain, convention)) is not None:
         return Entry(number, number)
     after = _AFTER.fullmatch(plain)
-    if after and (number := _number(after["number"], convention)) is not None:
+    noted = after is not None and after["note"].casefold() not in _SCALES
+    if after and noted and (number := _number(after["number"], convention)) is not None:
         return Entry(number, number, note=after["note"])
     below = _BELOW.fullmatch(plain)
     if below and (number := _number(below["end"], convention)) is not None:

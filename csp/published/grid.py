@@ -6,6 +6,7 @@ with what was recognised in words, so that it can be said before anything is don
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -25,6 +26,8 @@ _SIGNS = frozenset(sign for marks in (EVERY_OFFICE, *OFFICES.values()) for sign 
 
 _TELLING = frozenset(VALUES) - {"n", "count", "emp"}
 """Names that no column of a cross table has."""
+
+_FOOTNOTE = re.compile(r"(?:[\u00b9\u00b2\u00b3\u2070-\u2079*\u2020]+|\s*[\[(]?[0-9a-z][\])])$")
 
 _GAP = 2
 """Rows without numbers, such as the heading of a section, between the header and the numbers."""
@@ -229,7 +232,11 @@ def _shape(texts: Sequence[Sequence[str]], what: str, signs: Collection[str]) ->
     typical = sorted(n for n in entries if n)[sum(n > 0 for n in entries) // 2]
     body = [i for i, n in enumerate(entries) if n and 2 * n >= typical]
     below_none = not any(any(row[1:]) for row in texts[: body[0]])
-    named = below_none and "text" in marks[body[0]]  # a number among names is a name: 2019, Total
+    # A number among names of columns of numbers is a name: 2019, Total.
+    cells = {j for i in body[1:] for j, kind in enumerate(marks[i]) if kind in ("number", "sign")}
+    named = below_none and any(
+        kind == "text" and j in cells for j, kind in enumerate(marks[body[0]])
+    )  # fmt: skip
     if len(body) > 1 and (named or _year_row(texts, body)):
         body = body[1:]
     body_from = body[0]
@@ -315,7 +322,7 @@ def _header(
         for j in range(shape.labels, shape.width):
             # A heading goes on to the right until the next one, or until one above it begins.
             begins = any(head[above][j] for above in range(depth))
-            last = row[j] or ("" if begins else last)
+            last = _label(row[j]) or ("" if begins else last)
             filled.append(last)
         levels.append(filled)
     for level in range(1, len(levels)):  # a heading that spans the rows below stands for all
@@ -348,12 +355,17 @@ def _labels(
         if not row[-1]:
             row[-1] = next((text for text in reversed(row) if text), "")
         last = row
-        down.append([text.rstrip(" .:") or text for text in row])
+        down.append([_label(text.rstrip(" .:")) or text for text in row])
     columns = [list(column) for column in zip(*down, strict=True)]
     names = [
         next((row[j] for row in reversed(head) if row[j]), "") for j in range(shape.labels)
     ]  # fmt: skip
     return columns, names
+
+
+def _label(text: str) -> str:
+    """Leave out the sign of a footnote behind a label: superscripts, 1), (1), [a], asterisks."""
+    return _FOOTNOTE.sub("", text) or text
 
 
 def _named(names: list[str], corner: str, levels: int) -> list[str]:

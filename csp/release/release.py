@@ -175,7 +175,7 @@ class Release:
         ------
         InputError
             For entries whose meaning is not known, codes that are missing, cells that occur twice
-            (rows named), empty ranges, hierarchies that do not fit, and data that is no table.
+            (rows named), empty ranges, hierarchies that do not fit, and data that is not a table.
 
         Examples
         --------

@@ -23,7 +23,7 @@ def audit_public(
     path: Path, asked: Publication, limit: Limit, *, percent: float, integer: bool,
     output: Path | None, report: Path | None, summary: Path | None, reveal: bool,
 ) -> None:  # fmt: skip
-    """Say which withheld cells of a published table are no secret; exit 1 if some can be known."""
+    """Say which withheld cells of a published table can be worked out; exit 1 if some can."""
     from attacks.published_audit import audit_published
     from cellveil.io.files import check_outputs
     from cellveil.io.published import read_public

@@ -59,7 +59,9 @@ def test_ranges(text, low, high, strict) -> None:
     assert (entry.low, entry.high, entry.strict) == (low, high, strict)
 
 
-@pytest.mark.parametrize("text", ["x", ".", "[c]", "(D)", "..", "-", "", "n.a.", "12-", "9-5", "*"])
+@pytest.mark.parametrize(
+    "text", ["x", ".", "[c]", "(D)", "..", "-", "", "n.a.", "12-", "9-5", "*", "45 M", "1.2 bn"]
+)
 def test_signs(text) -> None:
     entry = read_entry(text, POINT)
     assert not entry.is_number

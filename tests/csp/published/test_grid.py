@@ -244,3 +244,31 @@ def test_tabs_separate_the_columns_of_a_tsv(tmp_path) -> None:
     path.write_text("a,b\\TIME\t2019\tTotal\nX,Y\t: c\t12\nTotal\t5\t17\n")
     release = Release.from_frame(path, marks="eurostat")
     assert release.pattern.tolist() == [True, False, False, False]
+
+
+@pytest.mark.parametrize("total", ["Total\u00b9", "Total 1)", "Total (a)", "Total*"])
+def test_a_footnote_behind_a_total_leaves_it_a_total(total) -> None:
+    rows = [
+        ["", "A", total],
+        ["N", "[c]", "165"],
+        ["S", "12", "20"],
+        ["T", "1", "2"],
+        [total, "57", "187"],
+    ]
+    release = Release.from_frame(rows)
+    assert ("Total", "Total") in release.labels
+    assert release.relations.shape[0] == 2  # over the rows; A alone beside a total is not all parts
+
+
+def test_a_total_that_is_indented_is_part_of_nothing() -> None:
+    rows = [["", "n", "m"], ["N", "1", "2"], ["S", "[c]", "5"], ["   Total", "4", "7"]]
+    release = Release.from_frame(rows)
+    assert release.relations.shape[0] == 2
+    assert release.relations.nnz == 6
+    assert any("codes of columns" in note for note in release.notes)
+
+
+def test_a_first_row_of_data_is_not_taken_for_the_header() -> None:
+    rows = [["N", "x1", "1", "2"], ["S", "y1", "3", "4"], ["Total", "z1", "4", "6"]]
+    with pytest.raises(InputError, match="numbers without a header"):
+        read_grid(rows, "the grid")
