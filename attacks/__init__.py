@@ -11,6 +11,6 @@ Each attack is checked by brute force over all consistent tables (`tests/attacks
 the text of an explanation is put in again.
 """
 
-from csp.lazily import lazily
+from csp.names.lazily import lazily
 
 __getattr__, __dir__, __all__ = lazily(__name__)

@@ -1,4 +1,7 @@
-"""The front door: the command line over csp.
+"""The front door: everything by one name in Python, and the command line.
+
+``import cellveil`` offers all of `csp`, and `attacks`, `microagg` and `instances` below it.
+`crosstabs` make tables in one call and `sessions` remember them.
 
 `requests` state what may be asked for. `cli` has the verbs, `app` the page for people who do not
 type; both make and run `jobs`. `io` reads and writes files, `render` shows results, `report` is a
@@ -6,17 +9,33 @@ page to read. `front` turns what goes wrong into one message and an exit code, `
 Ctrl-C keep the best result.
 """
 
-__all__ = ["__version__"]
+from typing import Any
 
 
-def __getattr__(name: str) -> str:
-    # Looked up when it is asked for: signals are taken before anything else is imported.
-    if name != "__version__":
-        msg = f"module 'cellveil' has no attribute {name!r}"
-        raise AttributeError(msg)
+def _version() -> str:
     from importlib.metadata import PackageNotFoundError, version
 
     try:
         return version("cellveil")
     except PackageNotFoundError:  # a checkout that is not installed; `cellveil doctor` says so
         return "unknown"
+
+
+# Looked up when it is asked for: signals are taken before anything else is imported, and the
+# command starts, and says so, where another library is called csp.
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return _version()
+    if name.startswith("__") and name != "__all__":
+        msg = f"module 'cellveil' has no attribute {name!r}"
+        raise AttributeError(msg)
+    from csp.names.lazily import lazily
+
+    get, _, offered = lazily("cellveil")
+    return ["__version__", *offered] if name == "__all__" else get(name)
+
+
+def __dir__() -> list[str]:
+    from csp.names.lazily import lazily
+
+    return ["__version__", *lazily("cellveil")[1]()]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from csp.calls import expect, named_all
 from csp.clock import Clock
+from csp.names.calls import expect, named_all
 from csp.problem.problem import Problem
 from csp.solve import in_label_order
 from csp.solve.ilp.feasibility import intervals

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from csp.audits.audit import Audit, follow, judge
 from csp.audits.second_reading import Columns, Rereading, reread
-from csp.calls import expect, named_errors, named_init
 from csp.clock import Clock
 from csp.decoys.decoys import Decoys, number_of
 from csp.decoys.guarantee import Guarantee
@@ -25,6 +24,8 @@ from csp.errors import CellveilError, CertificateError, InputError, OutOfTime, a
 from csp.exact import Number, number_text, units_to_numbers
 from csp.formats.files import Together
 from csp.formats.reading import as_object
+from csp.names.calls import expect, named_errors, named_init
+from csp.names.guesses import Guided
 from csp.posing import Posing
 from csp.problem.problem import Problem
 from csp.release.release import Release
@@ -195,7 +196,7 @@ class Mechanism(Posing):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Protected:
+class Protected(metaclass=Guided):
     """A table with an audited suppression pattern.
 
     Attributes

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.calls import check_choice
 from csp.decoys.decoys import Decoys
 from csp.errors import InputError, argument
 from csp.exact import MAX_VALUE, Number, ceil_fraction, exact, number_text
+from csp.names.calls import check_choice
 from csp.problem.apriori import apply_apriori
 from csp.problem.problem import Problem
 from csp.rules import Manual, Rule, Sensitivity, as_rule

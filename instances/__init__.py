@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.calls import named_all
 from csp.errors import InputError
+from csp.names.calls import named_all
 from csp.problem.problem import Problem
 from csp.tables.table import Table
 

@@ -8,6 +8,6 @@ the audits of `csp` apply to them. `partitions` makes clusters, `tables` makes a
 when they are first used.
 """
 
-from csp.lazily import lazily
+from csp.names.lazily import lazily
 
 __getattr__, __dir__, __all__ = lazily(__name__)

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.calls import check_known, whole_number
 from csp.errors import InputError, argument
+from csp.names.calls import check_known, whole_number
 from csp.tables.codes import numbered_owners
 from csp.tables.columns import check_names, column_names, named_columns, read_columns
 from csp.tables.hierarchies.coding import missing_owner

@@ -6,9 +6,9 @@ from contextlib import suppress
 
 import numpy as np
 
-from csp.calls import check_choice
 from csp.errors import InputError, argument
 from csp.exact import exact
+from csp.names.calls import check_choice
 from microagg.records import Floats, Records
 
 __all__ = ["OR_KEEP", "SCALES", "refuse_constant", "scaled", "spreads"]

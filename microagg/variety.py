@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from csp.calls import whole_number
 from csp.errors import InputError, Unprotectable, argument
+from csp.names.calls import whole_number
 from csp.tables.codes import numbered_codes
 from microagg.records import Ints, Records, check_apart
 

@@ -18,11 +18,11 @@ from attacks.algorithm_known.matches import Algorithm
 from attacks.algorithm_known.network_search import NetworkSearch
 from attacks.algorithm_known.public_view import BlackBoxView, NeverPublished, PublicView, View
 from attacks.fibre.consistent_tables import Fibre
-from csp.calls import check_choice
 from csp.clock import Clock, now
 from csp.errors import InputError
 from csp.exact import MAX_VALUE, Number, ceil_fraction, exact, number_text
 from csp.mechanism import Mechanism
+from csp.names.calls import check_choice
 from csp.release.release import Release
 
 __all__ = ["METHODS", "OPEN", "SAFE", "UNJUDGED", "UNSAFE", "Matching", "matching"]

@@ -10,6 +10,6 @@ Posteriors are checked by sums over brute-force matches, likelihoods under decoy
 itself, coin set by coin set (`tests/attacks/bayes`).
 """
 
-from csp.lazily import lazily
+from csp.names.lazily import lazily
 
 __getattr__, __dir__, __all__ = lazily(__name__)

@@ -18,10 +18,10 @@ from attacks.bayes.priors import Prior, PriorWeights, uniform
 from attacks.fibre.consistent_tables import Fibre, check_size
 from attacks.fibre.feasible_intervals import feasible
 from csp.audits.intervals import intervals
-from csp.calls import check_choice
 from csp.clock import Clock
 from csp.errors import InputError
 from csp.exact import UNBOUNDED
+from csp.names.calls import check_choice
 from csp.release.completion import agreeing
 from csp.release.release import Release
 from csp.rules.base import counts_of

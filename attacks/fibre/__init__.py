@@ -10,6 +10,6 @@ forms are those of sympy; fibres, counts and draws are checked by enumeration in
 squares and a chi-square test (`tests/attacks/fibre`).
 """
 
-from csp.lazily import lazily
+from csp.names.lazily import lazily
 
 __getattr__, __dir__, __all__ = lazily(__name__)

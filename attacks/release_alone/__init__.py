@@ -9,6 +9,6 @@ Disclosed cells and sums are checked by null spaces, an exact simplex and enumer
 system; smallest coalitions by all coalitions in order of size (`tests/attacks/release_alone`).
 """
 
-from csp.lazily import lazily
+from csp.names.lazily import lazily
 
 __getattr__, __dir__, __all__ = lazily(__name__)

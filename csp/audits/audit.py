@@ -26,9 +26,9 @@ from csp.audits.violations import (
     misplaced,
     short_of_levels,
 )
-from csp.calls import expect, named_errors
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, InputError, OutOfTime
+from csp.names.calls import expect, named_errors
 from csp.problem.problem import Problem
 from csp.problem.requirements import shared_levels
 from csp.tables.patterns import as_pattern

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from csp.attacker import Extreme, View, components, engine, integer_extreme
 from csp.audits.claims import Certificate, Claim
-from csp.calls import expect, named_errors
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, InputError, argument
+from csp.names.calls import expect, named_errors
 from csp.tables.patterns import as_pattern
 from csp.tables.table import Table
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.calls import check_choice
 from csp.errors import InputError, argument
 from csp.exact import MAX_VALUE, UNBOUNDED, exact, most_text
+from csp.names.calls import check_choice
 from csp.published.dimensions import Dimension
 from csp.published.entries import convention_of, read_entry, sign_of
 from csp.published.relations import all_cells, sums

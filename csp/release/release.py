@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from csp.calls import named_errors
 from csp.errors import InputError
 from csp.exact import UNBOUNDED, Number
+from csp.names.calls import named_errors
+from csp.names.guesses import Guided
 from csp.published.door import Roles, read_published
 from csp.published.told import Told
 from csp.tables.codes import Labels, cell_name
@@ -29,7 +30,7 @@ __all__ = ["Release"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Release:
+class Release(metaclass=Guided):
     """A published table: relations, published values, and which cells are missing.
 
     Attributes

@@ -20,7 +20,7 @@ Examples
 True
 """
 
-from csp.calls import named_all
+from csp.names.calls import named_all
 from csp.rules.base import AnyOf, Custom, Rule, as_rule
 from csp.rules.concentration import PQ, Dominance, PPercent
 from csp.rules.frequency import Manual, MinFrequency, Zero

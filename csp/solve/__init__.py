@@ -22,9 +22,9 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from csp.calls import expect, named_errors
 from csp.clock import Clock, now
 from csp.errors import InputError, OutOfTime, SolverError, Unprotectable
+from csp.names.calls import expect, named_errors
 from csp.problem.problem import Problem
 from csp.solve.fallback import everything_suppressed
 from csp.solve.order import BINARY_UP_TO, label_order, reordered, restored

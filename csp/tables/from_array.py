@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from csp.calls import check_known
 from csp.errors import InputError
 from csp.exact import MAX_VALUE, UNBOUNDED, most_text
+from csp.names.calls import check_known
 from csp.tables.cells import T
 from csp.tables.codes import cell_name
 from csp.tables.contributors import Contributors

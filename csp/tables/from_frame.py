@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.calls import check_choice, check_known
 from csp.errors import InputError, argument, phrase
 from csp.exact import MAX_VALUE, UNBOUNDED, Number, exact, most_text, number_text
+from csp.names.calls import check_choice, check_known
 from csp.tables.cells import Cells, T
 from csp.tables.codes import cell_name, numbered_codes, text_codes
 from csp.tables.columns import read_columns

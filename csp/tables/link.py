@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.calls import expect
 from csp.errors import InputError, argument
 from csp.exact import UNBOUNDED
+from csp.names.calls import expect
 from csp.tables.codes import Labels, cell_name
 from csp.tables.contributors import Contributors
 from csp.tables.margins import codes_along

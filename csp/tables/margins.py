@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.calls import check_choice
 from csp.errors import InputError, argument
 from csp.exact import UNBOUNDED
 from csp.memory import check_memory
+from csp.names.calls import check_choice
 from csp.tables.codes import Labels
 from csp.tables.hierarchies.hierarchy import Hierarchy
 

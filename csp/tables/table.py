@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from csp.calls import named_errors
 from csp.errors import InputError, NotAdditive, phrase
 from csp.exact import MAX_VALUE, UNBOUNDED, most_text, units_text
+from csp.names.calls import named_errors
+from csp.names.guesses import Guided
 from csp.tables.cells import as_flags, set_array
 from csp.tables.codes import Labels, cell_name
 from csp.tables.contributors import Contributors
@@ -31,7 +32,7 @@ __all__ = ["Table"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Table:
+class Table(metaclass=Guided):
     """Integer cells ``a`` with relations ``M a = 0`` and what any outsider knows of them.
 
     Attributes

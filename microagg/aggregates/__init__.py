@@ -8,6 +8,6 @@ Checked by a verifier that counts, itself against enumeration of completions
 (`tests/microagg/aggregates`).
 """
 
-from csp.lazily import lazily
+from csp.names.lazily import lazily
 
 __getattr__, __dir__, __all__ = lazily(__name__)

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from csp.calls import check_choice, check_known
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, InputError, argument
 from csp.exact import exact
+from csp.names.calls import check_choice, check_known
 from microagg.aggregates.functions import Aggregate, Linear, read_aggregates, read_tolerance
 from microagg.aggregates.generalise import generalise, generalise_fully
 from microagg.aggregates.generalised import Domains, Generalised, residual_disclosure, width_sums

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.calls import check_known
 from csp.errors import InputError, argument, phrase
 from csp.exact import MAX_VALUE, exact
+from csp.names.calls import check_known
 from microagg.aggregates.spreads import (
     LARGEST,
     range_ends,

@@ -4,6 +4,6 @@
 confidential values; `result` is what they find.
 """
 
-from csp.lazily import lazily
+from csp.names.lazily import lazily
 
 __getattr__, __dir__, __all__ = lazily(__name__)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from csp.calls import check_choice, check_known, whole_number
 from csp.errors import InputError
+from csp.names.calls import check_choice, check_known, whole_number
 from microagg.checks.closeness import equal_distances, ordered_distances
 from microagg.checks.diversity import counts_of, effective, entropy_diverse, largest_l
 from microagg.checks.reading import Attribute, Published, fraction_of, read_published

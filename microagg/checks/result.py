@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.calls import whole_number
+from csp.names.calls import whole_number
 from microagg.records import Frozen, Ints
 
 __all__ = ["Anonymity", "Diversity"]

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from csp.calls import whole_number
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError, SolverError, Unprotectable, argument
+from csp.names.calls import whole_number
 from csp.rules import Rule
 from microagg.compliance.search import Interrupted, Task, faults_of, improved, made_safe
 from microagg.compliance.set_partition import listed

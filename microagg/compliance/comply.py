@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from csp.calls import check_choice
 from csp.clock import Clock
+from csp.names.calls import check_choice
 from csp.rules import Rule
 from csp.rules.base import as_rule
 from microagg.compliance.asked import Asked, Way, check_most

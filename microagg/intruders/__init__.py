@@ -8,6 +8,6 @@ Linkage is checked by enumeration of all permutations and by simulation; a deran
 the bound (`tests/microagg/intruders`).
 """
 
-from csp.lazily import lazily
+from csp.names.lazily import lazily
 
 __getattr__, __dir__, __all__ = lazily(__name__)

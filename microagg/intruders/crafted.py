@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.calls import check_known, whole_number
 from csp.errors import InputError
 from csp.exact import Number, exact, number_text
+from csp.names.calls import check_known, whole_number
 from csp.rules import Rule
 from csp.rules.concentration import Form
 from microagg.partitions.methods.mdav import mdav_labels

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.calls import check_known
 from csp.errors import InputError
 from csp.exact import Number, number_text
+from csp.names.calls import check_known
 from csp.tables.cross.frames import columns_to_frame
 from microagg.checks.reading import Attribute, fraction_of, read_published
 from microagg.records import Frozen, Ints

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from csp.calls import check_choice, whole_number
 from csp.errors import InputError, phrase
+from csp.names.calls import check_choice, whole_number
 from csp.tables.columns import column_names, named_columns
 from csp.tables.cross.frames import columns_to_frame
 from microagg.partitions.partition import MaskedFile, in_clusters

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
-from csp.calls import check_choice
 from csp.clock import Clock
 from csp.errors import OutOfTime
+from csp.names.calls import check_choice
 from microagg.partitions import methods as ways
 from microagg.partitions.contributors import joined_to_k
 from microagg.partitions.methods import cluster_methods

@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.calls import check_choice
 from csp.compiled import Kernels
+from csp.names.calls import check_choice
 from microagg.partitions.exact_means import whole
 from microagg.partitions.methods import mdav
 from microagg.records import Floats, Ints

@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from csp.calls import check_choice, whole_number
 from csp.errors import InputError, phrase
 from csp.exact import exact
+from csp.names.calls import check_choice, whole_number
 from microagg.partitions.methods.mdav import mdav_labels
 from microagg.partitions.methods.vmdav import vmdav_labels
 from microagg.records import Bools, Floats, Ints

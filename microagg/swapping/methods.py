@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.calls import check_choice
 from csp.errors import InputError
+from csp.names.calls import check_choice
 from microagg.partitions.methods.mdav import mdav_labels
 from microagg.partitions.partition import Partition
 from microagg.partitions.univariate import METHODS as RANKINGS

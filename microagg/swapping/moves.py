@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from csp.calls import check_choice
 from csp.errors import InputError
+from csp.names.calls import check_choice
 from microagg.partitions.univariate import ranking_labels
 from microagg.records import Floats, Ints
 from microagg.swapping.grouping import Grouping

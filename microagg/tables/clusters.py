@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from csp.calls import check_choice, check_known
 from csp.errors import InputError
 from csp.exact import UNBOUNDED, Number, exact
+from csp.names.calls import check_choice, check_known
 from csp.tables.contributors import Contributors
 from csp.tables.table import Table
 from microagg.partitions.partition import Partition, cluster_sums, records_of

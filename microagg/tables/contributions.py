@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from csp.calls import check_choice
 from csp.errors import InputError, argument, phrase
 from csp.memory import check_memory
+from csp.names.calls import check_choice
 from csp.tables.contributors import Contributors
 from microagg.partitions.partition import cluster_sums
 from microagg.records import Ints

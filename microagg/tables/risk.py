@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.calls import check_choice
 from csp.errors import InputError
 from csp.exact import Number, exact
+from csp.names.calls import check_choice
 from csp.rules import Dominance, Rule
 from csp.rules.base import as_rule, parts_of
 from csp.tables.cross.frames import columns_to_frame

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.calls import whole_number
 from csp.errors import InputError
+from csp.names.calls import whole_number
 from microagg.partitions.methods.mdav import mdav_labels
 from microagg.records import check_k
 from microagg.scaling import scaled

@@ -46,8 +46,8 @@ def check(
     import microagg
     from cellveil.io.files import check_outputs
     from cellveil.io.inputs import split_names
-    from csp.calls import whole_number
     from csp.exact import read_fraction
+    from csp.names.calls import whole_number
 
     check_outputs({"--summary": summary}, [data])
     secret = split_names(confidential, "--confidential") if confidential else ()

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from csp.calls import check_choice
 from csp.errors import InputError
+from csp.names.calls import check_choice
 from csp.tables.columns import LIBRARIES
 
 __all__ = ["columns_to_frame"]

@@ -9,6 +9,7 @@ from os import PathLike
 from typing import Any
 
 from csp.errors import InputError
+from csp.names.guesses import Guided
 from csp.tables.hierarchies.trees import (
     MAX_DEPTH,
     parents_of_columns,
@@ -22,7 +23,7 @@ __all__ = ["Hierarchy"]
 
 
 @dataclass(frozen=True, slots=True)
-class Hierarchy:
+class Hierarchy(metaclass=Guided):
     """A rooted tree of codes; every inner code is the sum of its children.
 
     Attributes

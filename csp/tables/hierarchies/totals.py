@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.calls import check_known
 from csp.errors import InputError, argument
+from csp.names.calls import check_known
 from csp.tables.cells import Cells
 from csp.tables.codes import Labels
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.calls import check_choice, check_known, whole_number
 from csp.errors import InputError, argument
 from csp.exact import UNBOUNDED
 from csp.memory import memory_size
+from csp.names.calls import check_choice, check_known, whole_number
 from csp.tables.cells import T
 from csp.tables.columns import is_ibis, is_relation, native_frame, read_columns
 from csp.tables.hierarchies.hierarchy import Hierarchy

@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
-from difflib import get_close_matches
 from functools import partial, update_wrapper
 from numbers import Integral
 from types import FunctionType, ModuleType
 from typing import Any, ParamSpec, TypeVar, cast
 
 from csp.errors import InputError
+from csp.names.guesses import argument_for
 
 __all__ = [
     "check_choice",
@@ -81,16 +81,16 @@ def _fault(
         takes = f"it takes {', '.join(known)}" if known else "it takes none"
         if not unknown:
             return InputError(f"{called}: {error}; {takes}")
-        near = get_close_matches(unknown[0], known, 1, 0.5)
-        hint = f"did you mean {near[0]!r}?" if near else takes
-        return InputError(f"{called} has no argument {unknown[0]!r}; {hint}")
+        return InputError(
+            f"{called} has no argument {unknown[0]!r}; {argument_for(unknown[0], known)}"
+        )
     return None
 
 
 def named_init(cls: type[T]) -> type[T]:
-    """Do the same for the constructor of a class, and for its other ways to be made."""
+    """Do the same for the constructor of a class, its other ways to be made, and its methods."""
     for name, member in list(vars(cls).items()):
-        if name == "__init__":
+        if name == "__init__" or (isinstance(member, FunctionType) and name[0] != "_"):
             setattr(cls, name, named_errors(member))
         elif isinstance(member, (classmethod, staticmethod)) and not name.startswith("_"):
             kind = type(member)

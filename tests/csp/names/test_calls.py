@@ -19,7 +19,7 @@ import csp
 import instances
 import microagg
 from csp import InputError, Mechanism, Problem, Table, audit, intervals, link, protect, suppress
-from csp.calls import named_errors
+from csp.names.calls import named_errors
 
 TABLE = Table.from_array([[1, 2], [3, 4]])
 

@@ -1,0 +1,128 @@
+"""What people call things elsewhere, and what they are here: answers to names guessed wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["Guided", "argument_for", "unknown_name"]
+
+_CELLS = "Table.from_frame, which takes a cross table, pivot table or groupby result as it is"
+_RECORDS = "Table.from_microdata (one record per row) or Table.from_frame (one cell per row)"
+_CROSSTAB = "cellveil.crosstab(index, columns, values, rules=...)"
+_MASK = "microagg.mdav(records, k), or microagg.comply(records, k, rule)"
+_SYNTHETIC = "instances.synthetic, with a function for each kind of table"
+
+_NAMES = {
+    **dict.fromkeys(("crosstab", "cross_table", "pivot_table", "tabulate"), _CROSSTAB),
+    **dict.fromkeys(
+        ("from_crosstab", "from_pivot", "from_pivot_table", "from_pivot_tables"), _CELLS
+    ),
+    **dict.fromkeys(("from_groupby", "from_series", "from_cells", "from_aggregate"), _CELLS),
+    **dict.fromkeys(("from_dataframe", "from_pandas", "from_polars", "from_df"), _RECORDS),
+    **dict.fromkeys(("from_records", "from_csv", "read_csv", "from_data"), _RECORDS),
+    **dict.fromkeys(("anonymize", "anonymise", "k_anonymize", "k_anonymise"), _MASK),
+    **dict.fromkeys(("microaggregate", "microaggregation"), _MASK),
+    "k_anonymity": "microagg.checks.anonymity(data, quasi_identifiers)",
+    "compare": "cellveil.study(tables, rules, methods)",
+    "benchmark": "cellveil.study(tables, rules, methods)",
+    "utility": "microagg.utility(original, masked)",
+    **dict.fromkeys(("random", "generate", "random_table", "make"), _SYNTHETIC),
+    "list": "instances.names()",
+    "save": "write(path)",
+    "to_csv": "to_frame(), whose frame writes itself, or write(path)",
+    **dict.fromkeys(("to_xlsx", "to_workbook"), "to_excel(path)"),
+    **dict.fromkeys(("to_crosstab", "to_cross_table", "pivot"), "crosstab()"),
+    **dict.fromkeys(("to_html", "save_report"), "report(path)"),
+    **dict.fromkeys(("to_pandas", "to_dataframe", "frame"), "to_frame()"),
+}
+
+_ARGUMENTS = {
+    "attributes": ("quasi_identifiers", "key_variables", "key_vars", "keyVars", "variables", "qi"),
+    "quasi_identifiers": ("attributes", "key_variables", "key_vars", "keyVars", "qi"),
+    "confidential": ("sensitive", "sensitive_attributes", "sensitive_variables"),
+    "within": ("by", "strata", "strata_variables", "groups", "groupby"),
+    "rules": ("threshold", "minimum", "min_count", "rule", "safe_threshold", "p_percent"),
+    "rule": ("rules", "threshold"),
+    "contributor": ("person", "persons", "id", "unit", "respondent", "entity", "firm", "holding"),
+    "weight": ("weights", "sampling_weight"),
+    "value": ("values", "response", "measure", "numVar", "aggregate"),
+    "values": ("value", "response", "measure", "numVar", "aggregate"),
+    "by": ("dimensions", "index", "explanatory", "dimVar", "groups", "groupby", "rows"),
+    "index": ("rows", "by", "dimensions"),
+    "columns": ("cols",),
+    "hierarchies": ("hierarchy", "dimList"),
+    "missing": ("dropna", "na", "fillna"),
+    "missing_values": ("dropna", "na_values", "skipna"),
+    "time_limit": ("timeout", "maxtime", "seconds"),
+    "method": ("solver", "algorithm", "engine"),
+    "where": ("subset", "filter", "condition", "query"),
+}
+
+_ANSWERS = {
+    "margins": "totals are always part of the table",
+    "margins_name": 'total= names the code of the total, as total="All"',
+    "aggfunc": f"sums are made by naming a value, counts without; for means there is {_CROSSTAB}",
+    "normalize": f"shares are made by {_CROSSTAB}",
+}
+"""Arguments of other libraries that no argument here stands for."""
+
+
+def argument_for(guess: str, known: Collection[str]) -> str:
+    """Answer to an argument that a function does not have: a near name, a synonym, or all names.
+
+    Parameters
+    ----------
+    guess : str
+    known : collection of str
+        Arguments of the function.
+    """
+    same = next((name for name in known if guess in _ARGUMENTS.get(name, ())), None)
+    near = [same] if same else get_close_matches(guess, known, 1, 0.5)
+    if guess in _ANSWERS and not (near and near[0] in (guess, f"{guess}s")):
+        return _ANSWERS[guess]
+    if not near:
+        return f"it takes {', '.join(known)}" if known else "it takes none"
+    return f"did you mean {near[0]!r}?"
+
+
+def unknown_name(where: str, guess: str, known: Iterable[str]) -> AttributeError:
+    """Error for a name that a module or class does not have.
+
+    Parameters
+    ----------
+    where : str
+        Such as "module 'csp'".
+    guess : str
+    known : iterable of str
+        Names that there are.
+    """
+    there = [name for name in known if not name.startswith("_")]
+    near = get_close_matches(guess, there, 1, 0.75)
+    hint = ""
+    if guess in _NAMES and _NAMES[guess].partition("(")[0] != guess:
+        hint = f"; there is {_NAMES[guess]}"
+    elif near:
+        hint = f"; did you mean {near[0]!r}?"
+    return AttributeError(f"{where} has no attribute {guess!r}{hint}")
+
+
+class Guided(type):
+    """Type of a class that answers names guessed wrong, of itself and of its values."""
+
+    def __new__(
+        cls, name: str, bases: tuple[type, ...], members: dict[str, Any], **options: Any
+    ) -> Guided:
+        """Make the class, with an answer for its values."""
+
+        def answer(value: Any, guess: str) -> Any:
+            owner = type(value)
+            raise unknown_name(repr(owner.__name__) + " object", guess, dir(owner))
+
+        return super().__new__(cls, name, bases, {"__getattr__": answer} | members, **options)
+
+    if not TYPE_CHECKING:  # else every name would seem to be there
+
+        def __getattr__(cls, guess: str) -> Any:
+            raise unknown_name("type object " + repr(cls.__name__), guess, dir(cls))
