@@ -109,7 +109,8 @@ def read_table(
         return Table.from_frame(
             data, by, value, count=count, top=top, shadow=shadow, hierarchies=hierarchies,
             total=total,
-            decimals=source.decimals, absent="zero" if source.absent_zero else "error",
+            decimals=source.decimals, round=source.round,
+            absent="zero" if source.absent_zero else "error",
             tolerance=source.tolerance, negative=source.negative,
         )  # fmt: skip
     if layout is not None:
@@ -119,7 +120,8 @@ def read_table(
             data, source.by, source.value, contributor=source.contributor, weight=source.weight,
             shadow=shadow, hierarchies=dict(zip(choices, trees, strict=True)),
             negative=source.negative, top=source.reads, decimals=source.decimals, total=total,
-            missing=source.missing, empty=source.empty, memory=source.memory,
+            missing=source.missing, missing_values=source.missing_values, round=source.round,
+            empty=source.empty, memory=source.memory,
             progress=lambda stage: _told(stage, progress),
         )
         for trees in product(*choices.values())

@@ -148,8 +148,21 @@ class Source:
         "0",
         default=Amount("0"),
     )
+    round: bool = option(
+        "Round values with more decimals than --decimals to these.",
+        "",
+        "false",
+        default=False,
+        otherwise="refused",
+    )
     missing: str | None = option(
         "Code for records that lack one.", "CODE", '"unknown"', otherwise="refused"
+    )
+    missing_values: Literal["error", "drop"] = option(
+        "Records without a value: refused, or left out and counted.",
+        "",
+        '"drop"',
+        default="error",
     )
     sheet: str | None = option(
         "Sheet of an Excel workbook.", "NAME", '"2026"', otherwise="the only one"
@@ -195,6 +208,7 @@ class Source:
             micro = {
                 "--contributor": self.contributor, "--weight": self.weight,
                 "--missing": self.missing, "--memory": self.memory,
+                "--missing-values": self.missing_values != "error",
                 f"--{self.empty}-empty": self.empty,
             }  # fmt: skip
             self._refuse(
@@ -221,6 +235,8 @@ class Source:
                 numbers = {
                     "--decimals": self.decimals is not None,
                     "--negative": self.negative != "error",
+                    "--round": self.round,
+                    "--missing-values": self.missing_values != "error",
                 }
                 self._refuse(numbers, "without --value records are counted; leave out")
         if self.rda is not None and not self.text.plain:

@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
+from csp.names.calls import check_choice
 from csp.rules.base import Rule, as_rule, is_count_table
 from csp.tables.codes import numbered_codes
 from csp.tables.columns import check_names, column_names, read_columns
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.microdata.repeats import repeats_note
 from csp.tables.table import Table
-from csp.tables.units import column_units, is_missing
+from csp.tables.units import column_units, is_gap
 
 __all__ = [
     "COUNTS",
@@ -130,9 +131,11 @@ def inspect(
     weight: str | None = None,
     shadow: str | None = None,
     missing: str | None = None,
+    missing_values: str | None = None,
     total: str | Mapping[str, str] | None = None,
     negative: str | None = None,
     decimals: int | None = None,
+    round: bool = False,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     rules: Sequence[Rule | str] | None = None,
 ) -> Inspection:
@@ -149,7 +152,9 @@ def inspect(
     contributor, weight, shadow, missing, total : str, optional
         As for `csp.Table.from_microdata`. Records without a code are left out where there is no
         `missing`.
-    negative, decimals : optional
+    missing_values : {"error", "drop"}, optional
+        Likewise; records without a value are left out, and said, where nothing is chosen.
+    negative, decimals, round : optional
         Likewise; negative values are read as "abs", and said, where nothing is chosen.
     hierarchies : mapping of str to Hierarchy, optional
     rules : sequence of Rule or str, optional
@@ -198,12 +203,20 @@ def inspect(
     problems = _problems(records, columns, dimensions, left_out=missing is None)
     problems += _geographies(arrays, wanted, within)
     whole = _whole(arrays, dimensions if missing is None else (), value)
+    if missing_values is not None:
+        check_choice("missing_values", missing_values, ("error", "drop"))
+        if missing_values == "error":
+            whole = _whole(arrays, dimensions if missing is None else (), None)
     kept = {name: array[whole] for name, array in arrays.items() if name in used}
     below = 0
     if value is not None:
-        gone = sum(map(is_missing, arrays[value].tolist()))
-        problems += [f"{gone:,} records have no {value!r}; they are left out here"] * bool(gone)
-        units, _ = column_units(kept[value], value, rows=np.flatnonzero(whole))
+        gone = int(is_gap(arrays[value]).sum())
+        if gone and missing_values is None:
+            problems.append(
+                f"{gone:,} records have no {value!r}: leave them out (missing_values='drop'), or "
+                "correct them; they are left out here"
+            )
+        units, _ = column_units(kept[value], value, decimals, np.flatnonzero(whole), rounded=round)
         below = int((units < 0).sum())
     if below and negative is None:
         problems.append(
@@ -217,7 +230,7 @@ def inspect(
                 kept, one, value, contributor=contributor, weight=weight, shadow=shadow, top=5,
                 hierarchies={name: tree for name, tree in known.items() if name in one},
                 negative=negative or ("abs" if below else "error"), missing=missing, total=total,
-                decimals=decimals,
+                decimals=decimals, round=round,
             ),
             one,
             tried,
@@ -370,7 +383,7 @@ def _whole(
         if "" in texts:
             whole &= number != texts.index("")
     if value is not None:
-        whole &= [not is_missing(item) for item in arrays[value].tolist()]
+        whole &= ~is_gap(arrays[value])
     return whole
 
 

@@ -28,7 +28,7 @@ from csp.tables.margins import (
     sum_up,
     totals_of,
 )
-from csp.tables.units import column_units
+from csp.tables.units import check_rounding, column_units
 
 __all__ = ["table_from_frame"]
 
@@ -50,6 +50,7 @@ def table_from_frame(
     absent: str = "error",
     tolerance: Number = 0,
     decimals: int | None = None,
+    round: bool = False,
     lower: str | None = None,
     upper: str | None = None,
     negative: str = "error",
@@ -91,6 +92,9 @@ def table_from_frame(
         which `Table.notes` says; the published table then adds up.
     decimals : int, optional
         Decimal places of the values; None finds the smallest number of places, at most 9.
+    round : bool
+        Whether values, and contributions, with more decimals than `decimals` are rounded to these,
+        ties to even. Where margins are given too, rounded numbers need not add up: see `tolerance`.
     lower, upper : str, optional
         Columns of what any outsider knows of each cell; a missing entry means no bound. Without
         them the lower bound is 0 (none with ``negative="allow"``) and there is no upper bound.
@@ -120,6 +124,7 @@ def table_from_frame(
     check_choice("absent", absent, ("error", "zero"))
     check_known("hierarchies", given, names, "dimensions")
     top = (top,) if isinstance(top, str) else tuple(top)
+    check_rounding(decimals, rounded=round)
     _check_shadow(shadow, top)
     extra = [name for name in (value, shadow, count, *top, lower, upper) if name is not None]
     found, library = _columns(data, names, extra)
@@ -134,9 +139,10 @@ def table_from_frame(
 
     cells = np.ravel_multi_index(tuple(positions), shape)
     _check_duplicates(cells, shown)
-    units, scale = _measures(found, [value] if shadow else [value, *top], decimals)
+    units, scale = _measures(found, [value] if shadow else [value, *top], decimals, rounded=round)
     if shadow is not None:  # a variable of its own, in units of its own
-        units |= _measures(found, [shadow, *top], None)[0]
+        own = decimals if round else None
+        units |= _measures(found, [shadow, *top], own, rounded=round)[0]
     present = np.zeros(len(labels), dtype=bool)
     present[cells] = True
     complete = _check_complete(present, trees, shown)
@@ -148,8 +154,11 @@ def table_from_frame(
         given_count = None if counts else count
         values = _with_margins(values, trees, scale, (given_count, shadow, *top, lower, upper))
     notes: tuple[str, ...] = ()
+    if round:
+        notes = (f"values are rounded to {decimals} decimals",)
     if complete and exact(tolerance) > 0:
-        values, notes = _added_up(values, present, trees, exact(tolerance), scale)
+        values, more = _added_up(values, present, trees, exact(tolerance), scale)
+        notes += more
     if counts:
         _check_counts(values, scale, cells)
     people = None if counts else _contributors(found, count, top, units, cells, values, shadow)
@@ -346,12 +355,13 @@ def _reached(cube: NDArray[np.bool_], trees: Sequence[Hierarchy]) -> NDArray[np.
 
 
 def _measures(
-    found: Mapping[str, NDArray[Any]], names: Sequence[str], decimals: int | None
-) -> tuple[dict[str, NDArray[np.int64]], int]:
+    found: Mapping[str, NDArray[Any]], names: Sequence[str], decimals: int | None,
+    *, rounded: bool = False,
+) -> tuple[dict[str, NDArray[np.int64]], int]:  # fmt: skip
     """Columns in units of one common scale."""
     parts, scales = {}, []
     for name in names:
-        parts[name], scale = column_units(found[name], name, decimals)
+        parts[name], scale = column_units(found[name], name, decimals, rounded=rounded)
         scales.append(scale)
     common = max(scales)
     for name, scale in zip(names, scales, strict=True):

@@ -272,6 +272,7 @@ class Table(metaclass=Guided):
         hierarchies: Mapping[str, Hierarchy] | None = None, negative: str = "error",
         top: int | None = None, decimals: int | None = None,
         total: str | Mapping[str, str] | None = None, missing: str | None = None,
+        missing_values: str = "error", round: bool = False,
         empty: str | None = None, memory: str | int | None = None,
         progress: Callable[[Stage], None] | None = None,
     ) -> Table:  # fmt: skip
@@ -282,7 +283,8 @@ class Table(metaclass=Guided):
             cls, data, by, value, contributor=contributor, weight=weight, shadow=shadow,
             hierarchies=hierarchies,
             negative=negative, top=top, decimals=decimals, total=total, missing=missing,
-            empty=empty, memory=memory, progress=progress,
+            missing_values=missing_values, round=round, empty=empty, memory=memory,
+            progress=progress,
         )  # fmt: skip
 
     @classmethod
@@ -293,8 +295,8 @@ class Table(metaclass=Guided):
         hierarchies: Mapping[str, Hierarchy] | None = None,
         total: str | Mapping[str, str] | None = None, absent: str = "error",
         tolerance: Number = 0,
-        decimals: int | None = None, lower: str | None = None, upper: str | None = None,
-        negative: str = "error",
+        decimals: int | None = None, round: bool = False,
+        lower: str | None = None, upper: str | None = None, negative: str = "error",
     ) -> Table:  # fmt: skip
         """Table of aggregates; parameters as in `csp.tables.from_frame.table_from_frame`."""
         from csp.tables.from_frame import table_from_frame
@@ -302,7 +304,7 @@ class Table(metaclass=Guided):
         return table_from_frame(
             cls, data, by, value, count=count, top=top, shadow=shadow,
             hierarchies=hierarchies, total=total, absent=absent, tolerance=tolerance,
-            decimals=decimals, lower=lower, upper=upper, negative=negative,
+            decimals=decimals, round=round, lower=lower, upper=upper, negative=negative,
         )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,14 @@ from csp.errors import InputError, argument
 from csp.exact import MAX_DIGITS, MAX_VALUE, UNBOUNDED, read_decimal
 
 __all__ = [
+    "GAPS",
     "MAX_DECIMALS",
     "MOST_DECIMALS",
     "NotUnits",
+    "check_rounding",
     "column_units",
     "finer",
+    "is_gap",
     "is_missing",
     "to_units",
     "unmasked",
@@ -68,6 +72,7 @@ def column_units(
     rows: NDArray[np.int64] | None = None,
     *,
     weights: bool = False,
+    rounded: bool = False,
 ) -> tuple[NDArray[np.int64], int]:
     """Units of a column of data, and their scale; see `to_units`.
 
@@ -80,6 +85,8 @@ def column_units(
         Row of each entry, from 0, where these are some of the rows only.
     weights : bool
         Whether these are sampling weights.
+    rounded : bool
+        Whether numbers may be rounded to `decimals`.
 
     Raises
     ------
@@ -87,7 +94,7 @@ def column_units(
         Naming row and column.
     """
     try:
-        return to_units(column, decimals)
+        return to_units(column, decimals, rounded=rounded)
     except NotUnits as error:
         row = error.index if rows is None else int(rows[error.index])
         reason = error.in_weight if weights else error.reason
@@ -95,7 +102,24 @@ def column_units(
         raise InputError(msg) from error
 
 
-def to_units(numbers: NDArray[Any], decimals: int | None = None) -> tuple[NDArray[np.int64], int]:
+def check_rounding(decimals: int | None, *, rounded: bool) -> None:
+    """Refuse rounding to decimals that nobody stated.
+
+    Raises
+    ------
+    InputError
+    """
+    if rounded and decimals is None:
+        msg = (
+            f"{argument('round', value=True, option='--round')} needs the decimals to round to; "
+            f"give them with {argument('decimals', 2)}"
+        )
+        raise InputError(msg)
+
+
+def to_units(
+    numbers: NDArray[Any], decimals: int | None = None, *, rounded: bool = False
+) -> tuple[NDArray[np.int64], int]:
     """Integers of ``10**-scale`` that equal the given numbers exactly.
 
     A float stands for its shortest decimal text: 0.1 is one tenth. Text is read as a decimal
@@ -110,6 +134,9 @@ def to_units(numbers: NDArray[Any], decimals: int | None = None) -> tuple[NDArra
     decimals : int, optional
         Decimal places of the unit. None finds the smallest number of places, at most
         `MAX_DECIMALS`, at which every number is whole.
+    rounded : bool
+        Whether numbers with more decimals are rounded to these, ties to even, as the decimal
+        text of a float says.
 
     Returns
     -------
@@ -134,9 +161,9 @@ def to_units(numbers: NDArray[Any], decimals: int | None = None) -> tuple[NDArra
             raise _too_large(int(np.argmax(beyond)), 0)
         mantissa = whole.astype(np.int64)
     elif array.dtype == np.float64:
-        mantissa, places = _from_floats(array, decimals)
+        mantissa, places = _from_floats(array, decimals, rounded=rounded)
     else:
-        mantissa, places = _from_objects(array, decimals)
+        mantissa, places = _from_objects(array, decimals, rounded=rounded)
     scale = int(places.max(initial=0)) if decimals is None else decimals
     return _rescale(mantissa, places, scale), scale
 
@@ -183,8 +210,28 @@ def is_missing(item: Any) -> bool:
     return item is None or str(item) in {"nan", "NaT", "<NA>"}
 
 
+GAPS = frozenset({"", "na", "nan", "null", "none", "<na>"})
+"""Texts that stand for no number, in small letters."""
+
+
+def is_gap(column: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which entries of a column of numbers are missing; infinite ones are not."""
+    array = unmasked(column)
+    if array.dtype.kind in "biu":
+        return np.zeros(len(array), bool)
+    if array.dtype.kind == "f":
+        return np.asarray(np.isnan(array))
+    return np.array(
+        [
+            item.strip().lower() in GAPS if isinstance(item, str) else is_missing(item)
+            for item in array.tolist()
+        ],
+        bool,
+    )
+
+
 def _from_floats(
-    array: NDArray[np.float64], decimals: int | None
+    array: NDArray[np.float64], decimals: int | None, *, rounded: bool = False
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     finite = np.isfinite(array)
     if not finite.all():
@@ -204,13 +251,29 @@ def _from_floats(
         left = left[~fits]
         if not len(left):
             break
+    if rounded and decimals is not None:
+        left = left[~_rounded(array, left, decimals, mantissa, places)]
     for i in left:  # long or fractional beyond the places: decide on the decimal text
-        mantissa[i], places[i] = _parse(repr(float(array[i])), int(i), decimals)
+        mantissa[i], places[i] = _parse(repr(float(array[i])), int(i), decimals, rounded=rounded)
     return mantissa, places
 
 
+def _rounded(
+    array: NDArray[np.float64], left: NDArray[np.int64], decimals: int,
+    mantissa: NDArray[np.int64], places: NDArray[np.int64],
+) -> NDArray[np.bool_]:  # fmt: skip
+    """Round those of some floats that lie far from halfway between two units; which these are."""
+    scaled = array[left] * 10.0**decimals
+    whole = np.rint(scaled)
+    # A text of 17 digits and the product of the float differ by far less than this.
+    clear = (np.abs(np.abs(scaled - whole) - 0.5) > 1e-3) & (np.abs(scaled) < 10.0**11)
+    mantissa[left[clear]] = whole[clear].astype(np.int64)
+    places[left[clear]] = decimals
+    return clear
+
+
 def _from_objects(
-    array: NDArray[Any], decimals: int | None
+    array: NDArray[Any], decimals: int | None, *, rounded: bool = False
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     mantissa = np.zeros(len(array), np.int64)
     places = np.zeros(len(array), np.int64)
@@ -221,7 +284,7 @@ def _from_objects(
         text = item if isinstance(item, str) else _text(item)
         found = known.get(text)
         if found is None:
-            found = known[text] = _parse(text, i, decimals)
+            found = known[text] = _parse(text, i, decimals, rounded=rounded)
         mantissa[i], places[i] = found
     return mantissa, places
 
@@ -230,7 +293,9 @@ def _text(item: Any) -> str:
     return str(int(item)) if isinstance(item, (bool, np.bool_)) else str(item)
 
 
-def _parse(text: str, index: int, decimals: int | None) -> tuple[int, int]:
+def _parse(
+    text: str, index: int, decimals: int | None, *, rounded: bool = False
+) -> tuple[int, int]:
     """Digits and decimal places of a decimal text, trailing zeros dropped."""
     text = text.strip()
     match = _PLAIN.fullmatch(text) if len(text) <= MAX_DIGITS else None
@@ -242,15 +307,19 @@ def _parse(text: str, index: int, decimals: int | None) -> tuple[int, int]:
         digits, places = _parse_slow(text, index)
     limit = MAX_DECIMALS if decimals is None else decimals
     if places > limit:
-        rounded = None if decimals is None else _without_error(digits, places, decimals)
-        if rounded is not None:
-            return rounded, decimals or 0
-        fix = f"round the data or raise {argument('decimals')}"
+        units = None if decimals is None else _without_error(digits, places, decimals)
+        if units is None and rounded and decimals is not None:
+            units = round(Fraction(digits, 10 ** (places - decimals)))
+        if units is not None:
+            if abs(units) > MAX_VALUE:
+                raise _too_large(index, decimals or 0)
+            return units, decimals or 0
+        option = argument("round", value=True, option="--round")
+        fix = f"{option} rounds numbers to that many"
         if decimals is None:
             fix = (
-                "if it is a computed number such as 0.1 + 0.2, state the decimals of the data "
-                f"({argument('decimals', 2)}), which takes the error of computing off; otherwise "
-                "round the data"
+                f"say how many count ({argument('decimals', 2)}); where numbers have more than "
+                f"the error of computing, {option} beside it rounds them"
             )
         what = f"has more than {limit} decimal places"
         raise NotUnits(
@@ -274,7 +343,7 @@ def _without_error(digits: int, places: int, decimals: int) -> int | None:
 
 def _parse_slow(text: str, index: int) -> tuple[int, int]:
     """Numbers with an exponent, and everything that is not a number."""
-    if text.lower() in {"", "na", "nan", "null", "none", "<na>", "inf", "-inf", "infinity"}:
+    if text.lower() in {*GAPS, "inf", "-inf", "infinity"}:
         raise _missing(index)
     try:
         number = read_decimal(text)

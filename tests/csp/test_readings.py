@@ -474,7 +474,7 @@ def test_two_geographies_are_noticed():
 
 
 def test_what_is_no_number_is_named_by_its_row_in_an_inspection():
-    data = {"a": ["x", None, "x", "y"], "v": ["1", "2", "NaN", "3"]}
+    data = {"a": ["x", None, "x", "y"], "v": ["1", "2", "many", "3"]}
     with pytest.raises(InputError, match="row 3, column 'v'"):
         inspect(data, ["a"], "v")
 

@@ -126,7 +126,9 @@ def _found(
     found = look(
         records, [source.by for source in sources], whole.value, contributor=whole.contributor,
         weight=whole.weight, shadow=whole.shadow, missing=whole.missing, rules=rules, total=total,
+        missing_values=None if whole.missing_values == "error" else whole.missing_values,
         negative=None if whole.negative == "error" else whole.negative, decimals=whole.decimals,
+        round=whole.round,
         hierarchies=trees | {name: tree for name, (_, tree) in given.items()},
     )  # fmt: skip
     return found, records, files
@@ -146,6 +148,8 @@ def _job_texts(
         keys.setdefault("negative", "abs")
     if any("missing=" in words for words in found.problems):
         keys.setdefault("missing", "unknown")
+    if any("missing_values=" in words for words in found.problems):
+        keys.setdefault("missing_values", "drop")
     trees = {n: Hierarchy.from_columns(records, chain) for n, chain in found.hierarchies.items()}
     places = {name: job.parent / (re.sub(r"[^\w-]", "_", name) + ".hrc") for name in trees}
     taken = [path for path in places.values() if path.exists()]

@@ -153,5 +153,5 @@ def _columns(source: Source, by: Sequence[tuple[str, ...]]) -> Columns:
     return Columns(
         tuple(by), source.value, source.contributor, source.weight, source.shadow,
         "cells" if source.aggregated else "records", source.count, source.top, trees, total,
-        source.negative, source.missing, source.decimals,
+        source.negative, source.missing, source.decimals, source.missing_values, source.round,
     )  # fmt: skip

@@ -57,6 +57,10 @@ class Columns:
         Code for records that lack one.
     decimals : int, optional
         Decimal places of values; without it the fewest that hold all of them.
+    missing_values : {"error", "drop"}
+        Whether records without a value (or shadow) are left out; their codes are known still.
+    round : bool
+        Whether values, and contributions, are rounded to `decimals`, ties to even.
     """
 
     by: Sequence[Sequence[str]]
@@ -72,6 +76,8 @@ class Columns:
     negative: str = "error"
     missing: str | None = None
     decimals: int | None = None
+    missing_values: str = "error"
+    round: bool = False
 
     @property
     def counts(self) -> bool:
@@ -234,6 +240,8 @@ def read(records: Any, columns: Columns) -> Reading:
         raise InputError(msg)
     labels = _labels(data, columns)
     children, codes = _trees(labels, columns)
+    if columns.missing_values == "drop":
+        labels, data = _answered(labels, data, columns)
     scale, seen, numbers = _units(data, columns)
     if columns.rows == "cells":
         cells = _rows(labels, numbers, (scale, seen), columns)
@@ -308,6 +316,23 @@ def _trees(labels: Sequence[Label], columns: Columns) -> tuple[dict[str, Any], d
     return children, codes
 
 
+def _answered(
+    labels: Sequence[Label], data: Mapping[str, list[Any]], columns: Columns
+) -> tuple[list[Label], dict[str, list[Any]]]:
+    """Keep the records that have a number in value and shadow."""
+    asked = [name for name in (columns.value, columns.shadow) if name is not None]
+    gaps = {"", "na", "null", "none", "nan"}
+    kept = [
+        row
+        for row in range(len(labels))
+        if all(_text(data[name][row]).lower() not in gaps for name in asked)
+    ]
+    if not kept:
+        msg = f"no record has a number in {asked[0]!r}"
+        raise InputError(msg)
+    return [labels[row] for row in kept], {n: [c[row] for row in kept] for n, c in data.items()}
+
+
 def _number(entry: Any, name: str, row: int) -> Fraction:
     text = str(entry).strip()
     if not _NUMBER.fullmatch(text):
@@ -341,6 +366,11 @@ def _units(
         for name in asked
         if name is not None
     }
+    if columns.round and columns.decimals is not None:
+        unit = 10**columns.decimals
+        for name in (columns.value, columns.shadow, *columns.top):
+            if name is not None:
+                numbers[name] = [Fraction(round(v * unit), unit) for v in numbers[name]]
     own = [*columns.top] if columns.shadow is None else []
     measures = [name for name in (columns.value, *own) if name is not None]
     if columns.decimals is None:

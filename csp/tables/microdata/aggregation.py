@@ -68,7 +68,7 @@ def aggregated(
     """
     say = progress or (lambda stage: None)
     names = wanted.columns
-    numbers = {n for n in (wanted.value, wanted.weight) if n is not None}
+    numbers = {n for n in (wanted.value, wanted.weight, *wanted.answered) if n is not None}
     with _opened(data, names, numbers, memory) as source:
         say(Stage("reading codes", note=source.note))
         n = source.count()
@@ -80,12 +80,14 @@ def aggregated(
             trees.append(tree)
         wanted.check(trees)
         tally = Tally(wanted, trees, source.pairs)
-        amounts = Units(source, wanted.value, wanted.decimals)
+        source, left = source.with_gaps(wanted.answered)
+        wanted.check_answered(n, left)
+        amounts = Units(source, wanted.value, wanted.decimals, rounded=wanted.rounded)
         weights = Units(source, wanted.weight, None, weights=True)
         say(Stage("sorting records"))
-        source.keep(wanted, places, [len(tree.codes) for tree in trees], n)
+        source.keep(wanted, places, [len(tree.codes) for tree in trees], n - left)
         owners = 0
-        batches = source.batches(n, owned=wanted.contributor is not None)
+        batches = source.batches(n - left, owned=wanted.contributor is not None)
         for done, where in enumerate(batches):
             say(Stage("adding up", done, len(batches)))
             columns = source.batch(where, owned=wanted.contributor is not None)
@@ -105,7 +107,7 @@ def aggregated(
             tally.add(
                 Records(columns["leaf"], amount, weight, weights.scale, owner, columns.get("place"))
             )
-        return tally.result(amounts.scale)
+        return replace(tally.result(amounts.scale), records=n if left else 0, left=left)
 
 
 # ---- sources -------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.margins import check_size
 from csp.tables.microdata.combinations import check_combinations
 from csp.tables.microdata.records import Records
-from csp.tables.units import column_units
+from csp.tables.units import column_units, is_gap
 
 __all__ = ["Stage", "Wanted", "check_weights", "records_of"]
 
@@ -55,7 +55,10 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to tabulate; see `csp.tables.microdata.from_microdata.tabulate`."""
+    """What to tabulate; see `csp.tables.microdata.from_microdata.tabulate`.
+
+    Records without a number in one of the columns `answered` are left out; their codes stay.
+    """
 
     names: tuple[str, ...]
     value: str | None
@@ -68,12 +71,26 @@ class Wanted:
     decimals: int | None
     missing: str | None
     empty: str | None
+    answered: tuple[str, ...] = ()
+    rounded: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns of the data, each once."""
         others = [n for n in (self.value, self.contributor, self.weight) if n is not None]
-        return tuple(dict.fromkeys([*self.names, *others]))
+        return tuple(dict.fromkeys([*self.names, *others, *self.answered]))
+
+    def left_out(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_] | None:
+        """Which records lack a number in a column that has to be answered; None if none does."""
+        gaps = [is_gap(columns[name]) for name in self.answered]
+        out = np.logical_or.reduce(gaps) if gaps else None
+        return out if out is not None and out.any() else None
+
+    def check_answered(self, records: int, left: int) -> None:
+        """Refuse a table of no record, where `left` of all records are left out."""
+        if records and left == records:
+            msg = f"no record has a number in column {self.answered[0]!r}; nothing is left to add"
+            raise InputError(msg)
 
     def placed(
         self, name: str, entries: NDArray[Any], n: int, first: Finder = first_row
@@ -164,7 +181,9 @@ def records_of(columns: Mapping[str, NDArray[Any]], wanted: Wanted) -> tuple[Rec
     n = len(columns[wanted.names[0]])
     amount, scale = np.ones(n, np.int64), 0
     if wanted.value is not None:
-        amount, scale = column_units(columns[wanted.value], wanted.value, wanted.decimals)
+        amount, scale = column_units(
+            columns[wanted.value], wanted.value, wanted.decimals, rounded=wanted.rounded
+        )
     if wanted.negative == "error" and (amount < 0).any():
         raise negative_value(int(np.argmax(amount < 0)) + 1, wanted.value)
     weight, weight_scale = np.ones(n, np.int64), 0

@@ -14,7 +14,7 @@ from csp.errors import InputError, argument
 from csp.tables.hierarchies.coding import Finder, missing_owner
 from csp.tables.microdata.contributions import Wanted
 from csp.tables.microdata.records import MAX_BATCH
-from csp.tables.units import NotUnits, to_units, unmasked
+from csp.tables.units import GAPS, NotUnits, to_units, unmasked
 
 __all__ = ["Source", "Units", "literal", "trimmed"]
 
@@ -96,6 +96,26 @@ class Source:
         )
         return replace(self, relation=self.relation.project(listed))
 
+    def with_gaps(self, names: Sequence[str]) -> tuple[Source, int]:
+        """Return the records with NULL for all missing entries of columns of numbers.
+
+        Also returns how many records lack one of these numbers; `keep` leaves them out.
+        """
+        if not names:
+            return self, 0
+        terms = {}
+        for name in names:
+            column, kind = self.column(name), self.kind(name)
+            gap = {
+                "VARCHAR": f"lower({trimmed(column)}) IN ({', '.join(map(literal, sorted(GAPS)))})",
+                "DOUBLE": f"isnan({column})",
+            }.get(kind, "false")
+            terms[name] = f"CASE WHEN {gap} THEN NULL ELSE {column} END"
+        changed = self.changed(terms)
+        lacking = " OR ".join(f"{self.column(name)} IS NULL" for name in names)
+        found = changed.ask(f"SELECT count(*) AS n FROM {_NAME} WHERE {lacking}")
+        return changed, int(found["n"][0])
+
     def ask(self, query: str) -> dict[str, Any]:
         """Run a query; the records are the table `_NAME`."""
         found: dict[str, Any] = self.relation.query(_NAME, query).fetchnumpy()
@@ -175,7 +195,7 @@ class Source:
             )
             joins.append(
                 f"JOIN (VALUES {listed}) AS m{k}(entry, place) "
-                f"ON {column} IS NOT DISTINCT FROM m{k}.entry"
+                f"ON r.{column} IS NOT DISTINCT FROM m{k}.entry"
             )
             terms.append(f"CAST(m{k}.place AS BIGINT)")
         columns = [f"{' + '.join(terms)} AS leaf"]
@@ -192,11 +212,12 @@ class Source:
             # A scan without a sort keeps the order of the rows; the joins below need not.
             records = f"(SELECT *, row_number() OVER () - 1 AS place FROM {_NAME})"
             columns.append("r.place")
+        full = " AND ".join(f"r.{self.column(name)} IS NOT NULL" for name in wanted.answered)
         kind = "TEMP TABLE" if self.table.startswith("temp.") else "TABLE"
         self.relation.query(
             _NAME,
             f"CREATE OR REPLACE {kind} {self.table} AS SELECT {', '.join(columns)} FROM {records} "
-            f"AS r {' '.join(joins)}",
+            f"AS r {' '.join(joins)} WHERE {full or 'true'}",
         )
 
     def drop(self) -> None:
@@ -314,13 +335,16 @@ class Units:
     decimals : int or None
     weights : bool
         Whether these are sampling weights.
+    rounded : bool
+        Whether numbers may be rounded to `decimals`.
     """
 
     def __init__(
-        self, source: Source, name: str | None, decimals: int | None, *, weights: bool = False
-    ) -> None:
+        self, source: Source, name: str | None, decimals: int | None, *, weights: bool = False,
+        rounded: bool = False,
+    ) -> None:  # fmt: skip
         self._source, self._name, self._decimals = source, name, decimals
-        self._weights = weights
+        self._weights, self._rounded = weights, rounded
         self.scale = 0 if name is None else self._places(name) if decimals is None else decimals
 
     def of(self, column: NDArray[Any] | None, n: int) -> NDArray[np.int64]:
@@ -334,7 +358,7 @@ class Units:
         if column is None:
             return np.ones(n, np.int64)
         try:
-            units, scale = to_units(column, self._decimals)
+            units, scale = to_units(column, self._decimals, rounded=self._rounded)
             if scale < self.scale:
                 units, _ = to_units(column, self.scale)
         except NotUnits as error:

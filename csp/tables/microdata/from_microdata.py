@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,6 +31,7 @@ from csp.tables.microdata.grouping import Found, Tally
 from csp.tables.microdata.partitioned import has_workers
 from csp.tables.microdata.repeats import EACH, repeating_identifier
 from csp.tables.microdata.workers import aggregated_by_workers
+from csp.tables.units import check_rounding
 
 __all__ = ["NEGATIVE", "tabulate"]
 
@@ -56,6 +57,8 @@ def tabulate(
     empty: str | None = None,
     memory: str | int | None = None,
     progress: Callable[[Stage], None] | None = None,
+    missing_values: str = "error",
+    round: bool = False,
 ) -> T:
     """Tabulate microdata, one record per row.
 
@@ -119,6 +122,14 @@ def tabulate(
         Called with a `csp.tables.microdata.contributions.Stage` while records are added up within
         `memory`, or where they lie.
 
+    missing_values : {"error", "drop"}
+        Records without a number in `value` (or `shadow`): refused, or left out, which the notes
+        of the table count. A code that only such records have stays, as an empty cell. Beside a
+        table of all records the table of those who answered discloses the others by difference:
+        publish one of the two, or make the answer a dimension.
+    round : bool
+        Whether values with more decimals than `decimals` are rounded to these, ties to even.
+
     Returns
     -------
     Table
@@ -159,36 +170,44 @@ def tabulate(
     data = native_frame(data)
     check_known("hierarchies", hierarchies, names, "dimensions")
     _check_roles(names, value, contributor, shadow)
+    check_choice("missing_values", missing_values, ("error", "drop"))
+    check_rounding(decimals, rounded=round)
+    numbers = tuple(name for name in (value, shadow) if name is not None)
     wanted = Wanted(
         names, value, contributor, weight, hierarchies, roots, negative, keep, decimals, missing,
-        empty,
+        empty, numbers if missing_values == "drop" else (), round,
     )  # fmt: skip
     limit = None if memory is None else memory_size(memory)
-    who = None
-    if has_workers(data):
-        found = aggregated_by_workers(data, wanted, limit, progress)
-    elif memory is not None or is_relation(data) or is_ibis(data):
-        found = aggregated(data, wanted, limit, progress)
-    else:
-        found = _in_memory(data, wanted)
-        if contributor is None and not marked:
+    found = _found(data, wanted, limit, progress)
+    if contributor is None and not marked:
+        who = None
+        if not _lies_elsewhere(data, limit):
             apart = {*wanted.columns, *([shadow] if shadow else ())}
             who = repeating_identifier(data, apart, found.records)
-    if contributor is None and not marked:
         hint = "" if who is None else f"; {who!r} repeats: contributor={who!r}?"
         notes = (*notes, f"{EACH}, since none is named{hint}")
+    notes = (*notes, *_changed(wanted, found))
     table = _assembled(make, found, wanted, notes)
     if shadow is not None:
-        judged = tabulate(
-            make, data, names, shadow, contributor=contributor, weight=weight,
-            hierarchies=hierarchies, negative=negative, top=top, total=total, missing=missing,
-            empty=empty, memory=memory, progress=progress,
-        )  # fmt: skip
+        asked = replace(wanted, value=shadow, decimals=decimals if round else None)
+        judged = _assembled(make, _found(data, asked, limit, progress), asked, ())
         assert judged.contributors is not None
         table = table.replace(contributors=judged.contributors.of_shadow())
     doubtful = [name not in hierarchies and name not in told for name in names]
     check_leaves(table, found.trees, doubtful)
     return table
+
+
+def _changed(wanted: Wanted, found: Found) -> Iterator[str]:
+    """Say which records were left out, and that values are rounded."""
+    if found.left:
+        named = " or ".join(map(repr, wanted.answered))
+        yield (
+            f"{found.left:,} of {found.records:,} records have no {named} and are left out; beside "
+            "a table of all records this one discloses them by difference"
+        )
+    if wanted.rounded:
+        yield f"values are rounded to {wanted.decimals} decimals"
 
 
 def _check_roles(
@@ -216,18 +235,41 @@ def _check_roles(
         raise InputError(msg)
 
 
+def _lies_elsewhere(data: Any, memory: int | None) -> bool:
+    """Whether the records are not read as a whole."""
+    return has_workers(data) or memory is not None or is_relation(data) or is_ibis(data)
+
+
+def _found(
+    data: Any, wanted: Wanted, memory: int | None, progress: Callable[[Stage], None] | None
+) -> Found:
+    """Cells of the records, which are added up where they lie."""
+    if has_workers(data):
+        return aggregated_by_workers(data, wanted, memory, progress)
+    if _lies_elsewhere(data, memory):
+        return aggregated(data, wanted, memory, progress)
+    return _in_memory(data, wanted)
+
+
 def _in_memory(data: Any, wanted: Wanted) -> Found:
     """Cells of records that are read as a whole."""
-    columns = read_columns(data, wanted.columns, [n for n in (wanted.value, wanted.weight) if n])
+    numbers = [n for n in (wanted.value, wanted.weight, *wanted.answered) if n]
+    columns = read_columns(data, wanted.columns, numbers)
     found = dict(zip(wanted.columns, columns.arrays, strict=True))
+    out = wanted.left_out(found)
+    if out is not None:
+        wanted.check_answered(len(out), int(out.sum()))
+        found |= {name: np.where(out, 0, found[name]) for name in wanted.answered}
     placed = [wanted.placed(name, found[name], len(found[name])) for name in wanted.names]
     trees, positions = zip(*placed, strict=True)
     records, scale = records_of(found, wanted)
     wanted.check(trees)
     tally = Tally(wanted, trees)
     leaf = np.ravel_multi_index(positions, [len(tree.codes) for tree in trees])
-    tally.add(replace(records, leaf=leaf, place=np.arange(len(leaf))))
-    return replace(tally.result(scale), library=columns.library, records=len(leaf))
+    records = replace(records, leaf=leaf, place=np.arange(len(leaf)))
+    tally.add(records if out is None else records.taken(~out))
+    left = 0 if out is None else int(out.sum())
+    return replace(tally.result(scale), library=columns.library, records=len(leaf), left=left)
 
 
 def _assembled(make: Callable[..., T], found: Found, wanted: Wanted, notes: tuple[str, ...]) -> T:

@@ -50,6 +50,14 @@ class Records:
     contributor: NDArray[np.int64] | None
     place: NDArray[np.int64] | None = None
 
+    def taken(self, which: NDArray[np.bool_]) -> Records:
+        """Return some of the records."""
+        return Records(
+            self.leaf[which], self.amount[which], self.weight[which], self.weight_scale,
+            None if self.contributor is None else self.contributor[which],
+            None if self.place is None else self.place[which],
+        )  # fmt: skip
+
 
 def batches(records: Records) -> Iterator[Records]:
     """Batches of records that split no contributor, if that is possible."""

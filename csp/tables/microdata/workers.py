@@ -61,6 +61,12 @@ def aggregated_by_workers(
             f"workers of {library_of(data)} have limits of their own, so leave it out"
         )
         raise InputError(msg)
+    if wanted.answered:
+        msg = (
+            f"{argument('missing_values', 'drop')} is for data in memory, files and relations; "
+            f"keep the rows of the {library_of(data)} frame that have a number first"
+        )
+        raise InputError(msg)
     frame = partitioned(data, wanted.columns)
     say = progress or (lambda stage: None)
     say(Stage("reading codes"))
@@ -219,7 +225,8 @@ def _placed(plan: _Plan, frame: Any) -> dict[str, NDArray[Any]]:
         found[what] = np.ones(n, np.int64)
         try:
             if column is not None:
-                found[what], _ = to_units(columns[column], scale)
+                rounded = wanted.rounded and what == "amount"
+                found[what], _ = to_units(columns[column], scale, rounded=rounded)
         except NotUnits:
             known[:] = False
     if wanted.contributor is not None:

@@ -374,7 +374,7 @@ def test_errors_of_computing_are_taken_off(kind) -> None:
         to_units(numbers)
     assert to_units(numbers, 2)[0].tolist() == [30, 330, 10030, 200]
     for off in (0.1 + 0.2 + 1e-12, 0.301):
-        with pytest.raises(NotUnits, match="raise decimals"):
+        with pytest.raises(NotUnits, match="round=True rounds"):
             to_units(np.array([kind(off)], dtype=None if kind is float else object), 2)
 
 
