@@ -19,6 +19,7 @@ from csp.tables.columns import read_columns
 from csp.tables.contributors import Contributors
 from csp.tables.hierarchies.coding import positions_of
 from csp.tables.hierarchies.hierarchy import Hierarchy
+from csp.tables.hierarchies.orders import category_orders, in_order
 from csp.tables.hierarchies.totals import check_leaves, dimension_names, total_codes
 from csp.tables.margins import (
     check_size,
@@ -80,7 +81,8 @@ def table_from_frame(
         Column of the variable to which these contributions belong, where that is not `value`:
         rules on contributions judge it, and their levels are carried over to the cells as shares.
     hierarchies : mapping of str to Hierarchy, optional
-        For columns of `by`. Others are flat, their codes in sorted order.
+        For columns of `by`. Others are flat, their codes in the order of the column's categories,
+        if it is categorical, and otherwise sorted.
     total : str or mapping of dimension to str, optional
         Code of the total of dimensions without a hierarchy; "Total" by default. A dimension that
         is named in a mapping is not searched for a category that is the sum of the others.
@@ -129,7 +131,7 @@ def table_from_frame(
     extra = [name for name in (value, shadow, count, *top, lower, upper) if name is not None]
     found, library = _columns(data, names, extra)
     roots, told = total_codes(total, names)
-    trees, positions = _dimensions(found, names, given, roots)
+    trees, positions = _dimensions(found, names, given, roots, category_orders(data, names))
     shape = tuple(len(tree.codes) for tree in trees)
     check_size(math.prod(shape), len(shape), len(top))
     labels = cube_labels(trees)
@@ -233,6 +235,7 @@ def _dimensions(
     names: tuple[str, ...],
     given: Mapping[str, Hierarchy],
     roots: Mapping[str, str],
+    orders: Mapping[str, Sequence[str]],
 ) -> tuple[list[Hierarchy], list[NDArray[np.int64]]]:
     """Hierarchy of each dimension, and each row's position in it."""
     trees, positions = [], []
@@ -242,7 +245,7 @@ def _dimensions(
             _refuse(number == 0, f"the code in column {name!r} is missing; fill it")
         tree = given.get(name)
         if tree is None:
-            inner = [code for code in codes if code != roots[name]]
+            inner = in_order((c for c in codes if c != roots[name]), orders.get(name, ()))
             if not inner:
                 msg = f"column {name!r} holds only the total {roots[name]!r}; leave it out of by"
                 raise InputError(msg)

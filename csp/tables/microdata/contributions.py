@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from csp.tables.hierarchies.coding import (
     weight_not_positive,
 )
 from csp.tables.hierarchies.hierarchy import Hierarchy
+from csp.tables.hierarchies.orders import in_order
 from csp.tables.margins import check_size
 from csp.tables.microdata.combinations import check_combinations
 from csp.tables.microdata.records import Records
@@ -73,6 +74,7 @@ class Wanted:
     empty: str | None
     answered: tuple[str, ...] = ()
     rounded: bool = False
+    orders: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -105,7 +107,9 @@ class Wanted:
             raise InputError(msg)
         texts, number = read_codes(entries, name, self.missing, first)
         check_repeats(len(texts), n, name)
-        tree = self.hierarchies.get(name) or Hierarchy.flat(sorted(texts), self.roots[name])
+        tree = self.hierarchies.get(name) or Hierarchy.flat(
+            in_order(texts, self.orders.get(name, ())), self.roots[name]
+        )
         return tree, positions_of(texts, number, tree, name, first)
 
     @property

@@ -16,6 +16,7 @@ from csp.names.calls import check_choice, check_known, whole_number
 from csp.tables.cells import T
 from csp.tables.columns import is_ibis, is_relation, native_frame, read_columns
 from csp.tables.hierarchies.hierarchy import Hierarchy
+from csp.tables.hierarchies.orders import category_orders
 from csp.tables.hierarchies.totals import check_leaves, dimension_names, total_codes
 from csp.tables.margins import (
     check_size,
@@ -90,7 +91,8 @@ def tabulate(
         investment: who contributes how much is read from it, and levels are carried over to the
         cells as shares.
     hierarchies : mapping of str to Hierarchy, optional
-        For columns of `by`. Others are flat, their codes in sorted order.
+        For columns of `by`. Others are flat, their codes in the order of the column's categories,
+        if it is categorical, and otherwise sorted.
     negative : {"error", "abs", "shift", "split"}
         Negative values: refused, or allowed. Cells are always sums of the values as they are;
         the rules see absolute contributions ("abs"), contributions less the smallest one of the
@@ -175,7 +177,7 @@ def tabulate(
     numbers = tuple(name for name in (value, shadow) if name is not None)
     wanted = Wanted(
         names, value, contributor, weight, hierarchies, roots, negative, keep, decimals, missing,
-        empty, numbers if missing_values == "drop" else (), round,
+        empty, numbers if missing_values == "drop" else (), round, category_orders(data, names),
     )  # fmt: skip
     limit = None if memory is None else memory_size(memory)
     found = _found(data, wanted, limit, progress)

@@ -1,0 +1,65 @@
+"""Order of codes that no hierarchy arranges: that of their categories, of numbers, or of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from csp.tables.codes import text_codes
+from csp.tables.columns import library_of
+
+__all__ = ["category_orders", "in_order"]
+
+
+def category_orders(data: Any, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Codes of categorical columns, as text, in the order that their owner gave them.
+
+    Parameters
+    ----------
+    data
+        As for `csp.tables.columns.read_columns`. Categories of pandas, enumerations of polars and
+        ordered dictionaries of pyarrow have an order; other columns, and files, have none.
+    names : sequence of str
+    """
+    find = _FINDERS.get(library_of(data))
+    if find is None:
+        return {}
+    found = {name: find(data, name) for name in names}
+    return {name: _texts(codes) for name, codes in found.items() if codes is not None}
+
+
+def in_order(codes: Iterable[str], order: Sequence[str] = ()) -> list[str]:
+    """Sort codes: those of an order first, in it, then all others by their text."""
+    place: Mapping[str, int] = {code: i for i, code in enumerate(order)}
+    return sorted(codes, key=lambda code: (place.get(code, len(place)), code))
+
+
+def _texts(codes: Sequence[Any]) -> tuple[str, ...]:
+    array = np.empty(len(codes), object)
+    array[:] = codes
+    return tuple(text_codes(array))
+
+
+def _of_pandas(data: Any, name: str) -> list[Any] | None:
+    categories = getattr(getattr(data.get(name), "dtype", None), "categories", None)
+    return None if categories is None else list(categories)
+
+
+def _of_polars(data: Any, name: str) -> list[Any] | None:
+    kind = data.collect_schema().get(name)
+    return list(kind.categories) if type(kind).__name__ == "Enum" else None
+
+
+def _of_pyarrow(data: Any, name: str) -> list[Any] | None:
+    if not hasattr(data, "schema") or name not in data.schema.names:
+        return None
+    kind = data.schema.field(name).type
+    if not getattr(kind, "ordered", False):
+        return None
+    column = data.column(name).unify_dictionaries()
+    return list(column.chunk(0).dictionary.to_pylist()) if column.num_chunks else None
+
+
+_FINDERS = {"pandas": _of_pandas, "polars": _of_polars, "pyarrow": _of_pyarrow}
