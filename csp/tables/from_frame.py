@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -17,6 +18,7 @@ from csp.tables.cells import Cells, T
 from csp.tables.codes import cell_name, numbered_codes, text_codes
 from csp.tables.columns import read_columns
 from csp.tables.contributors import Contributors
+from csp.tables.cross.listing import listed
 from csp.tables.hierarchies.coding import positions_of
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.orders import category_orders, in_order
@@ -40,8 +42,8 @@ _ORDER = "put the largest first"
 def table_from_frame(
     make: Callable[..., T],
     data: Any,
-    by: Sequence[str],
-    value: str,
+    by: Sequence[str] | None = None,
+    value: str | None = None,
     *,
     count: str | None = None,
     top: Sequence[str] = (),
@@ -55,6 +57,7 @@ def table_from_frame(
     lower: str | None = None,
     upper: str | None = None,
     negative: str = "error",
+    disjoint: bool = False,
 ) -> T:
     """Table of an aggregated frame, one row per cell.
 
@@ -66,10 +69,13 @@ def table_from_frame(
     make : type of Table
         Makes the table of its fields: `csp.Table`, which is above the ways to fill it.
     data : data frame, mapping of columns, or path to a .csv or .parquet file
-    by : sequence of str
+        Or, without `by`, what pandas makes of records as it is: a Series over codes, a crosstab,
+        a pivot table, or ``groupby(...).agg(["sum", "count", "max"])``, whose columns say what is
+        a value, a count and a largest contribution (`csp.tables.cross.listing`).
+    by : sequence of str, optional
         Columns of the dimensions.
-    value : str
-        Column of the cell values.
+    value : str, optional
+        Column of the cell values; without `by`, which of several values is meant.
     count : str, optional
         Column of the number of contributors. The column of the values itself says that they are
         counts of contributors. Without `count` and `top` nothing is known of contributors, and
@@ -103,6 +109,10 @@ def table_from_frame(
     negative : {"error", "allow"}
         Whether cells may be negative, which the public then knows. It is stated and never found in
         the data: a bound that is missing would say that some suppressed cell is negative.
+    disjoint : bool
+        Whether no contributor is in two inner cells, as where each record is a contributor of its
+        own. Counts and largest contributions of computed margins then follow from those of the
+        inner cells; otherwise the rows of margins have to give them.
 
     Returns
     -------
@@ -122,7 +132,18 @@ def table_from_frame(
         not all, and columns of contributors or bounds when margins must be computed, since those
         do not add up.
     """
+    orders: Mapping[str, Sequence[str]] = {}
+    if by is None:
+        crossed = listed(data, value)
+        data, by, value, orders = crossed.columns, crossed.by, crossed.value, crossed.orders
+        count, top = count or crossed.count, top or crossed.top
+        total = crossed.total if total is None else total
+        absent = "zero"  # pandas has no row or number where nobody is
+    elif value is None:
+        msg = "value= names the column of the cells; it is missing"
+        raise InputError(msg)
     names, given = dimension_names(by), dict(hierarchies or {})
+    orders = orders or category_orders(data, names)
     check_choice("absent", absent, ("error", "zero"))
     check_known("hierarchies", given, names, "dimensions")
     top = (top,) if isinstance(top, str) else tuple(top)
@@ -131,7 +152,7 @@ def table_from_frame(
     extra = [name for name in (value, shadow, count, *top, lower, upper) if name is not None]
     found, library = _columns(data, names, extra)
     roots, told = total_codes(total, names)
-    trees, positions = _dimensions(found, names, given, roots, category_orders(data, names))
+    trees, positions = _dimensions(found, names, given, roots, orders)
     shape = tuple(len(tree.codes) for tree in trees)
     check_size(math.prod(shape), len(shape), len(top))
     labels = cube_labels(trees)
@@ -154,7 +175,8 @@ def table_from_frame(
     if not complete:
         _check_absent(present, trees, shown, absent)
         given_count = None if counts else count
-        values = _with_margins(values, trees, scale, (given_count, shadow, *top, lower, upper))
+        apart = () if disjoint else (given_count, shadow, *top)
+        values = _with_margins(values, trees, scale, (*apart, lower, upper))
     notes: tuple[str, ...] = ()
     if round:
         notes = (f"values are rounded to {decimals} decimals",)
@@ -164,6 +186,8 @@ def table_from_frame(
     if counts:
         _check_counts(values, scale, cells)
     people = None if counts else _contributors(found, count, top, units, cells, values, shadow)
+    if people is not None and not complete:
+        people = _rolled_up(people, trees)
     table = make(
         values=values,
         relations=cube_relations(trees),
@@ -177,7 +201,8 @@ def table_from_frame(
         names=names,
         roots=tuple(tree.root for tree in trees),
         # Contributions that are not listed do not make a cell empty; a count of 0 does.
-        structural=None if people is None else people.count == 0 if people.counted else ~present,
+        structural=None if people is None else people.count == 0 if people.counted
+        else ~_reached(present.reshape(shape), trees).ravel(),
         frame=library,
         counts=counts,
         notes=notes,
@@ -220,7 +245,8 @@ def _with_margins(
     if per_cell:
         msg = (
             f"column {per_cell[0]!r} is given for inner cells only, and what it says of the "
-            "margins cannot be computed from them; add the rows of the margins, or "
+            "margins cannot be computed from them; add the rows of the margins, "
+            + phrase("say disjoint=True if no contributor is in two inner cells, or ", "or ")
             + phrase("tabulate microdata with csp.Table.from_microdata", _RECORDS)
         )
         raise InputError(msg)
@@ -451,6 +477,23 @@ def _contributors(
         top=largest,
         counted=count is not None,
         shadow=shadow is not None,
+    )
+
+
+def _rolled_up(people: Contributors, trees: Sequence[Hierarchy]) -> Contributors:
+    """Contributors of margins too, where none of them is in two inner cells."""
+    shape = [len(tree.codes) for tree in trees]
+    most = people.top.shape[1]
+    top = people.top.reshape([*shape, most]).copy()
+    for axis, position, children in totals_of(trees) if most else ():
+        view = np.moveaxis(top, axis, 0)
+        together = np.moveaxis(view[children], 0, -1).reshape([*view.shape[1:-1], -1])
+        view[position] = -np.sort(-together, axis=-1)[..., :most]
+    return replace(
+        people,
+        count=sum_up(people.count.reshape(shape), trees).ravel(),
+        total=sum_up(people.total.reshape(shape), trees).ravel(),
+        top=top.reshape(people.top.shape),
     )
 
 

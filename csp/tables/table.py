@@ -290,13 +290,14 @@ class Table(metaclass=Guided):
     @classmethod
     @named_errors
     def from_frame(
-        cls, data: Any, by: Sequence[str], value: str, *,
+        cls, data: Any, by: Sequence[str] | None = None, value: str | None = None, *,
         count: str | None = None, top: Sequence[str] = (), shadow: str | None = None,
         hierarchies: Mapping[str, Hierarchy] | None = None,
         total: str | Mapping[str, str] | None = None, absent: str = "error",
         tolerance: Number = 0,
         decimals: int | None = None, round: bool = False,
         lower: str | None = None, upper: str | None = None, negative: str = "error",
+        disjoint: bool = False,
     ) -> Table:  # fmt: skip
         """Table of aggregates; parameters as in `csp.tables.from_frame.table_from_frame`."""
         from csp.tables.from_frame import table_from_frame
@@ -305,6 +306,7 @@ class Table(metaclass=Guided):
             cls, data, by, value, count=count, top=top, shadow=shadow,
             hierarchies=hierarchies, total=total, absent=absent, tolerance=tolerance,
             decimals=decimals, round=round, lower=lower, upper=upper, negative=negative,
+            disjoint=disjoint,
         )  # fmt: skip
 
 
