@@ -25,6 +25,7 @@ from csp.problem.jj import read_jj as read_jj
 from csp.problem.jj import write_jj as write_jj
 from csp.problem.problem import Problem as Problem
 from csp.release.release import Release as Release
+from csp.responses import protect_responses as protect_responses
 from csp.rules import PQ as PQ
 from csp.rules import Dominance as Dominance
 from csp.rules import Manual as Manual

@@ -1,0 +1,76 @@
+"""One pattern for several responses: equal in all, and safe for each by an audit of its own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from csp import InputError, Mechanism, Table, Unprotectable, audit, protect, protect_responses
+from csp.responses import rules_for_counts
+from csp.rules import MinFrequency, PPercent
+
+RULES = "P(15,1)|FREQ(3,20)"
+TOTAL = {"r": "Total", "s": "Total"}
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("abc"), st.sampled_from("xyz"), st.integers(1, 40)),
+        min_size=12, max_size=40,
+    ),
+    st.integers(1, 9),
+)  # fmt: skip
+def test_patterns_agree_and_each_is_safe(records, factor):
+    columns = {n: [r[i] for r in records] for i, n in enumerate(["r", "s", "v"])}
+    columns["w"] = [1 + v * factor % 7 for v in columns["v"]]
+    tables = {
+        "v": Table.from_microdata(columns, ["r", "s"], "v", total=TOTAL),
+        "w": Table.from_microdata(columns, ["r", "s"], "w", total=TOTAL),
+        "n": Table.from_microdata(columns, ["r", "s"], total=TOTAL),
+    }
+    try:
+        found = protect_responses(tables, RULES)
+    except Unprotectable:
+        return
+    patterns = {name: one.pattern.tolist() for name, one in found.items()}
+    assert patterns["v"] == patterns["w"] == patterns["n"]
+    for name, table in tables.items():
+        rules = "FREQ(3,20)" if name == "n" else RULES
+        if name == "n":  # empty cells are known so from the tables of values
+            table = table.replace(structural=tables["v"].structural)
+        problem = Mechanism(rules).problem(table)
+        assert audit(problem, patterns[name]).safe
+        assert (found[name].release.published[~np.array(patterns[name])]
+                == table.values[~np.array(patterns[name])]).all()  # fmt: skip
+
+
+def test_what_is_kept_stays():
+    data = {"r": [*"aabbcc"] * 3, "s": [*"xyxyxy"] * 3, "v": range(18)}
+    tables = {
+        "v": Table.from_microdata(data, ["r", "s"], "v"),
+        "n": Table.from_microdata(data, ["r", "s"]),
+    }
+    before = protect(tables["n"], "FREQ(4,10)").release
+    found = protect_responses(tables, "FREQ(2,10)", keep=before)
+    assert (found["v"].pattern >= before.pattern).all()
+    assert before.pattern.any()
+
+
+def test_rules_for_counts():
+    assert str(rules_for_counts(RULES)) == "FREQ(3,20)"
+    assert rules_for_counts(MinFrequency(4)) == MinFrequency(4)
+    only = rules_for_counts(PPercent(10))
+    table = Table.from_array([[1, 2], [3, 4]])
+    assert not only(table).primary.any()
+
+
+def test_tables_of_other_cells_are_refused():
+    one, two = Table.from_array([[1, 2]]), Table.from_array([[1, 2, 3]])
+    with pytest.raises(InputError, match=r"'b' has other cells than 'a'; \('1', '3'\)"):
+        protect_responses({"a": one, "b": two}, "FREQ(2)")
+    with pytest.raises(InputError, match="there are no tables"):
+        protect_responses({}, "FREQ(2)")
+    with pytest.raises(InputError, match=r"tables\['a'\] must be a Table"):
+        protect_responses({"a": 3}, "FREQ(2)")
