@@ -1,6 +1,8 @@
 import attacks as attacks
 import instances as instances
 import microagg as microagg
+from cellveil.crosstabs.result import Crosstab as Crosstab
+from cellveil.crosstabs.tabulation import crosstab as crosstab
 from csp import *  # noqa: F403
 
 __version__: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,12 +17,15 @@ from cellveil.render.screen import printable
 from csp.formats.files import Together, joined
 from csp.mechanism import Protected
 from csp.tables.cross.html import EMPTY, SUPPRESSED
-from csp.tables.cross.layout import cross_table
+from csp.tables.cross.layout import CrossTable, cross_table
 
-__all__ = ["check_excel", "write_workbook"]
+__all__ = ["MARKED", "Sheet", "check_excel", "title_of", "write_sheets", "write_workbook"]
 
 DIGITS = 15
 """Digits of a number that Excel keeps; longer ones are written as text."""
+
+MARKED, PRIMARY = "DDDDDD", "E69F00"
+"""Fills of suppressed cells, and of those among them that are sensitive."""
 
 THEN = datetime(2000, 1, 1)
 """When a workbook says it was made: the same data gives the same bytes."""
@@ -29,6 +33,30 @@ THEN = datetime(2000, 1, 1)
 
 _WRITTEN = re.compile(rb"(<dcterms:(?:created|modified)[^>]*>)[^<]*")
 """When a workbook was made and written, among its properties."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sheet:
+    """A sheet of a workbook: a cross table, or a list of columns where there is no layout.
+
+    Attributes
+    ----------
+    title : str
+    layout : CrossTable or None
+    values : sequence of (units, scale)
+        Of each cell; not looked at where there is a sign.
+    signs, fills : sequence of str
+        Text in place of a number, and fill behind a cell; "" for none.
+    columns : mapping of str to sequence
+        Of a list: one row per cell.
+    """
+
+    title: str
+    layout: CrossTable | None = None
+    values: Sequence[tuple[int, int]] = ()
+    signs: Sequence[str] = ()
+    fills: Sequence[str] = ()
+    columns: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
 
 def check_excel() -> None:
@@ -60,22 +88,29 @@ def write_workbook(
         If openpyxl is not installed, the table has too many cells for a sheet, or the file cannot
         be written.
     """
+    if len(protected.pattern) >= 2**20:
+        refuse(f"{len(protected.pattern):,} cells do not fit on a sheet of Excel; write .csv")
+    crossed = [] if part else [_crossed(protected, reveal=reveal)]
+    write_sheets(path, [*crossed, Sheet("cells", columns=columns)], facts, files)
+
+
+def write_sheets(
+    path: Path, sheets: Sequence[Sheet], facts: Mapping[str, Any], files: Together | None = None
+) -> None:
+    """Write sheets as a workbook, the facts last; see `write_workbook`."""
     check_excel()
     from openpyxl import Workbook
 
-    if len(protected.pattern) >= 2**20:
-        refuse(f"{len(protected.pattern):,} cells do not fit on a sheet of Excel; write .csv")
     book = Workbook()
     book.properties.creator = "cellveil"
     book.properties.created = book.properties.modified = THEN
-    first = book.active
-    if part:
-        first.title = "cells"
-        _list(first, columns)
-    else:
-        first.title = "table"
-        _cross(first, protected, reveal=reveal)
-        _list(book.create_sheet("cells"), columns)
+    for number, one in enumerate(sheets):
+        sheet = book.create_sheet() if number else book.active
+        sheet.title = one.title
+        if one.layout is None:
+            _list(sheet, one.columns)
+        else:
+            _cross(sheet, one, one.layout)
     sheet = book.create_sheet("facts")
     sheet.append([_text(sheet, "made by", bold=True), _text(sheet, "cellveil")])
     for name, value in facts.items():
@@ -87,13 +122,36 @@ def write_workbook(
         draft.write_bytes(_timeless(packed.getvalue()))
 
 
-def _cross(sheet: Any, protected: Protected, *, reveal: bool) -> None:
+def title_of(words: str, taken: set[str]) -> str:
+    """Return a title of a sheet that Excel allows and that is not taken; it is then."""
+    plain = re.sub(r"[\[\]:*?/\\]", " ", printable(words)).strip("' ")[:31] or "table"
+    title, number = plain, 1
+    while title.lower() in {one.lower() for one in taken}:
+        number += 1
+        title = f"{plain[: 30 - len(str(number))]} {number}"
+    taken.add(title)
+    return title
+
+
+def _crossed(protected: Protected, *, reveal: bool) -> Sheet:
+    """Return the cross table of a result."""
+    table, release = protected.table, protected.release
+    hidden, empty = release.pattern, release.structural
+    signs, values, fills = [], [], []
+    for cell, gone in enumerate(hidden.tolist()):
+        known = not gone and empty is not None and bool(empty[cell])
+        signs.append(SUPPRESSED if gone and not reveal else EMPTY if known else "")
+        units = table.values[cell] if gone else release.published[cell]
+        values.append((int(units), table.scale if gone else release.scale))
+        primary = gone and reveal and bool(protected.problem.primary[cell])
+        fills.append("" if not gone else PRIMARY if primary else MARKED)
+    return Sheet("table", cross_table(release), values, signs, fills)
+
+
+def _cross(sheet: Any, one: Sheet, layout: CrossTable) -> None:
     from openpyxl.styles import Alignment, Font, PatternFill
 
-    table, release, problem = protected.table, protected.release, protected.problem
-    layout = cross_table(release)
-    marked = PatternFill("solid", fgColor="DDDDDD")
-    primary = PatternFill("solid", fgColor="E69F00")
+    filled = {color: PatternFill("solid", fgColor=color) for color in (MARKED, PRIMARY)}
     for panel in layout.panels:
         if layout.further:
             pairs = zip(layout.further, panel.codes, strict=True)
@@ -113,17 +171,10 @@ def _cross(sheet: Any, protected: Protected, *, reveal: bool) -> None:
                 if cell < 0:
                     line.append(None)
                     continue
-                hidden = bool(release.pattern[cell])
-                if hidden and not reveal:
-                    shown = _text(sheet, SUPPRESSED)
-                elif hidden:
-                    shown = _number(sheet, int(table.values[cell]), table.scale)
-                elif release.structural is not None and release.structural[cell]:
-                    shown = _text(sheet, EMPTY)
-                else:
-                    shown = _number(sheet, int(release.published[cell]), release.scale)
-                if hidden:
-                    shown.fill = primary if reveal and problem.primary[cell] else marked
+                sign = one.signs[cell]
+                shown = _text(sheet, sign) if sign else _number(sheet, *one.values[cell])
+                if one.fills[cell]:
+                    shown.fill = filled[one.fills[cell]]
                 shown.alignment = Alignment(horizontal="right")
                 if row.total:
                     shown.font = Font(bold=True)
@@ -143,8 +194,9 @@ def _list(sheet: Any, columns: Mapping[str, Sequence[Any]]) -> None:
     for row in zip(*columns.values(), strict=True):
         sheet.append(
             [
-                _amount(sheet, item) if number else item if isinstance(item, bool) else
-                None if item is None else _text(sheet, str(item))
+                _amount(sheet, item) if number else
+                item if item is None or isinstance(item, (bool, int, float)) else
+                _text(sheet, str(item))
                 for item, number in zip(row, numbers, strict=True)
             ]
         )  # fmt: skip

@@ -33,7 +33,7 @@ from csp.tables.cross.html import cell_texts
 from csp.tables.cross.layout import CrossTable, cross_table
 from csp.tables.table import Table
 
-__all__ = ["report_page"]
+__all__ = ["inferred", "made", "report_page"]
 
 Part = tuple[str, Table, NDArray[np.int64]]
 """One of linked tables: its name, the table, and which cell of the whole each of its cells is."""
@@ -71,14 +71,14 @@ def report_page(
     internal = facts["reveals_suppressed_values"]
     inside = shown if internal and isinstance(shown, Protected) else None
     release = shown.release if isinstance(shown, Protected) else shown
-    sections = [*_published(release, inside, parts), *_inferred(facts["suppressed_cells"])]
+    sections = [*_published(release, inside, parts), *inferred(facts["suppressed_cells"])]
     if isinstance(shown, Protected):
         proved = (f"<p>{escape(line)}</p>" for line in facts["guarantee"])
         sections += [
             *section("What is proved", proved),
             *_attacked(facts),
             *_found(facts, trace if internal else ()),
-            *_made(facts),
+            *made(facts),
         ]
     else:
         told = facts["mechanism"]
@@ -150,8 +150,8 @@ def _panels(
     yield from panels(layout, shown, kind)
 
 
-def _inferred(cells: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the list of suppressed cells with their intervals."""
+def inferred(cells: Sequence[Mapping[str, Any]], about: str = "") -> Iterator[str]:
+    """Yield the list of suppressed cells with their intervals; `about` ends the heading."""
     if not cells:
         return
     revealed = "value" in cells[0]
@@ -169,10 +169,12 @@ def _inferred(cells: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         rows.append(f"<tr>{codes}{ends}{more}<td>{_bar(cell, place)}</td></tr>")
     key = " The box is what the rule requires, the line the true value." if revealed else ""
     yield from section(
-        "What anyone can infer of the suppressed cells",
+        f"What anyone can infer of the suppressed cells{about}",
         '<p class="lead">From the published cells, how cells add up, and what bounds them '
         f"beforehand. Bars are on one logarithmic scale for all cells.{key}</p>",
-        '<div class="tools"><label for="filter">Filter</label>'
+        ""
+        if about
+        else '<div class="tools"><label for="filter">Filter</label>'
         '<input id="filter" type="search" autocomplete="off">'
         f'<output id="shown" for="filter">{len(cells)} of {len(cells)} shown</output></div>',
         grid("intervals", [*buttons, "interval"], rows),
@@ -293,7 +295,7 @@ def _trace(steps: Sequence[tuple[float, float]]) -> Iterator[str]:
     yield '<p class="lead">How much cheaper a safe pattern may be, at most, over time.</p>'
 
 
-def _made(facts: Mapping[str, Any]) -> Iterator[str]:
+def made(facts: Mapping[str, Any]) -> Iterator[str]:
     """Yield parameters, versions and hashes."""
     summary = facts["summary"]
     margins = {"publish": "published", "suppress": "may be suppressed"}

@@ -26,6 +26,7 @@ for (const table of document.querySelectorAll("table.intervals")) {
     });
   });
   const box = document.getElementById("filter");
+  if (!box) continue; // a page of several lists has no filter
   const shown = document.getElementById("shown");
   const texts = new Map([...body.rows].map((row) => [row, row.textContent.toLowerCase()]));
   box.addEventListener("input", () => {

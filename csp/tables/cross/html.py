@@ -111,11 +111,14 @@ def _cell(cell: int, text: Callable[[int], str], kind: Callable[[int], str] | No
     return f"{start}{escape(text(cell))}</td>"
 
 
-def notebook_table(table: Labelled, text: Callable[[int], str], facts: Sequence[str]) -> str:
+def notebook_table(
+    table: Labelled, text: Callable[[int], str], facts: Sequence[str],
+    layout: CrossTable | None = None,
+) -> str:  # fmt: skip
     """Facts and the cross table of a table or release, as a notebook shows it."""
     if len(table.labels) > CELLS or not table.names:
         return notebook_facts(facts)
-    layout = cross_table(table)
+    layout = cross_table(table) if layout is None else layout
     parts = []
     for panel in layout.panels[:PANELS]:
         pairs = zip(layout.further, panel.codes, strict=True)

@@ -1,0 +1,68 @@
+"""A protected cross table as it is handed on: a workbook, a page to read, a release."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from cellveil.crosstabs.figures import Figures
+
+__all__ = ["Crosstab"]
+
+
+class Crosstab(Figures):
+    """A cross table whose responses are all protected by one pattern; see `Figures`."""
+
+    def to_excel(self, path: str | os.PathLike[str], *, title: str = "") -> None:
+        """Write a workbook: a sheet for each response, one of all cells, and the facts.
+
+        Raises
+        ------
+        InputError
+            If openpyxl is not installed, or the file cannot be written.
+        """
+        from cellveil.crosstabs.workbook import write_crosstabs
+
+        write_crosstabs(Path(path), {title or "table": self})
+
+    def report(self, path: str | os.PathLike[str], *, title: str = "") -> None:
+        """Write one page to read (.html): the table, what is proved, what can be inferred.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be written.
+        """
+        from cellveil.crosstabs.page import write_crosstab_page
+
+        write_crosstab_page(Path(path), {"": self}, title)
+
+    def write(self, path: str | os.PathLike[str]) -> list[Path]:
+        """Write the release of each table, with the mechanism, for later tables and for attacks.
+
+        Parameters
+        ----------
+        path : path
+            ``survey.json``; of several tables each has its name in it: ``survey-turnover.json``.
+
+        Returns
+        -------
+        list of Path
+            The files that were written.
+
+        Raises
+        ------
+        InputError
+            If a file cannot be written, or the mechanism cannot be told.
+        """
+        from csp.release_file import write_release
+
+        whole = Path(path)
+        several = len(self.protected) > 1
+        found = []
+        for name, one in self.protected.items():
+            safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in name)
+            to = whole.with_name(f"{whole.stem}-{safe}{whole.suffix}") if several else whole
+            write_release(one.release, to, one.mechanism)
+            found.append(to)
+        return found
