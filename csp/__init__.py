@@ -5,7 +5,8 @@ the problem that it makes of a table; `responses` finds one pattern for several 
 `release_file` writes a release; `ilp` is the door to the integer programs in PuLP. What all
 packages below share: numbers (`exact`), `errors`, `names` that are answered where they are wrong
 and load when they are first used, so that ``import csp`` costs next to nothing, the `clock` of a
-time limit, limits of `memory`, the doors to HiGHS (`highs`) and numba (`compiled`).
+time limit, limits of `memory`, the doors to HiGHS (`highs`) and numba (`compiled`), and the ways
+out that packages above offer (`outputs`).
 """
 
 from csp.names.lazily import lazily

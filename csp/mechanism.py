@@ -26,6 +26,7 @@ from csp.formats.files import Together
 from csp.formats.reading import as_object
 from csp.names.calls import expect, named_errors, named_init
 from csp.names.guesses import Guided
+from csp.outputs import output
 from csp.posing import Posing
 from csp.problem.problem import Problem
 from csp.release.release import Release
@@ -33,7 +34,7 @@ from csp.rules import Manual, Rule, as_rule
 from csp.rules.base import parts_of
 from csp.solve import Progress, Suppression, suppress
 from csp.tables.codes import Labels
-from csp.tables.table import Table
+from csp.tables.table import Part, Table
 
 if TYPE_CHECKING:
     from csp.formats.apriori import Statement
@@ -349,6 +350,15 @@ class Protected(metaclass=Guided):
         """
         from csp.tables.cross.frames import columns_to_frame
 
+        columns = self._columns(reveal=reveal)
+        if intervals:
+            scale = self.release.scale
+            ends = (end / 10.0**scale for end in self.proved_ends)
+            columns |= dict(zip(("lower", "upper"), (end.tolist() for end in ends), strict=True))
+        return columns_to_frame(columns, self.table.frame if library is None else library)
+
+    def _columns(self, *, reveal: bool = False) -> dict[str, Any]:
+        """Columns of the result: dimensions, value, status, published."""
         table, hidden = self.table, self.pattern
         taken = {"value", "status", "published", "lower", "upper"} & set(table.names)
         if taken:
@@ -374,10 +384,109 @@ class Protected(metaclass=Guided):
             "status": status.tolist(),
             "published": (~hidden).tolist(),
         }
-        if intervals:
-            ends = (end / 10.0**release.scale for end in self.proved_ends)
-            columns |= dict(zip(("lower", "upper"), (end.tolist() for end in ends), strict=True))
-        return columns_to_frame(columns, table.frame if library is None else library)
+        return columns
+
+    def tables(self, library: str | None = None) -> tuple[Any, ...]:
+        """Return the result as a data frame for each of the tables that were linked.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars", "pyarrow"}, optional
+            As in `to_frame`.
+
+        Returns
+        -------
+        tuple of data frame
+            In the order in which `csp.link` was given the tables, with their dimensions; one frame
+            for a table that was not linked.
+        """
+        from csp.tables.cross.frames import columns_to_frame
+
+        columns = self._columns()
+        own = columns.keys() - set(self.table.names)
+        taken = self.table.frame if library is None else library
+        found = []
+        for part in self.table.parts or (Part(self.table.names, np.arange(self.table.n_cells)),):
+            kept = [*part.names, *(name for name in columns if name in own)]
+            rows = part.cells.tolist()
+            found.append(columns_to_frame({n: [columns[n][i] for i in rows] for n in kept}, taken))
+        return tuple(found)
+
+    def crosstab(
+        self, down: str | Sequence[str] | None = None, across: str | Sequence[str] | None = None,
+        *, library: str | None = None, mark: str | None = None,
+    ) -> Any:  # fmt: skip
+        """Return the published table as rows by columns.
+
+        Parameters
+        ----------
+        down, across : str or sequence of str, optional
+            Dimensions of rows and columns. By default all but one go down.
+        library, mark
+            As in `cellveil.crosstabs.figures.Figures.to_frame`.
+
+        Returns
+        -------
+        data frame
+        """
+        return output("crosstab")(self, down, across, library=library, mark=mark)
+
+    def to_excel(self, path: str | os.PathLike[str], *, reveal: bool = False) -> None:
+        """Write a workbook: the cross table, one row per cell, and the facts.
+
+        Parameters
+        ----------
+        path : path
+        reveal : bool
+            Show suppressed values, and mark sensitive cells. For internal files only.
+
+        Raises
+        ------
+        InputError
+            If openpyxl is not installed, or the file cannot be written.
+        """
+        output("excel")(self, path, reveal=reveal)
+
+    def report(
+        self, path: str | os.PathLike[str], *, title: str = "", attack: bool = True,
+        time_limit: float | None = None, reveal: bool = False,
+    ) -> None:  # fmt: skip
+        """Write one page to read (.html), and its facts beside it as .json.
+
+        Parameters
+        ----------
+        path : path
+        title : str, optional
+        attack : bool
+            Whether every attack that applies is run on the release first.
+        time_limit : float, optional
+            Seconds for these attacks.
+        reveal : bool
+            Show suppressed values, costs and sensitive cells. For internal files only.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be written.
+        """
+        output("report")(
+            self, path, title=title, attack=attack, time_limit=time_limit, reveal=reveal
+        )
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the release, with the mechanism, for later releases and for attacks.
+
+        Parameters
+        ----------
+        path : path
+            ``survey.json``; the cells stand beside it in ``survey.csv``.
+
+        Raises
+        ------
+        InputError
+            If a file cannot be written.
+        """
+        output("release")(self, path)
 
     def to_jj(
         self, path: str | os.PathLike[str], *, reveal: bool = False, files: Together | None = None

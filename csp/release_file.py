@@ -25,10 +25,10 @@ from csp.errors import InputError
 from csp.exact import MAX_VALUE, UNBOUNDED, read_decimal, units_text
 from csp.formats.files import Together, csv_writer, joined
 from csp.formats.reading import as_object, decoded, read_bytes, read_json
-from csp.mechanism import Mechanism
+from csp.mechanism import Mechanism, Protected
 from csp.release.release import Release
 
-__all__ = ["read_release", "write_release"]
+__all__ = ["read_release", "write_protected", "write_release"]
 
 _FORMAT = "cellveil release 2"
 _OLD = "cellveil release 1"
@@ -107,6 +107,25 @@ def write_release(
             json.dump(facts, file, ensure_ascii=False, indent=1)
             file.write("\n")
     return target, cells
+
+
+def write_protected(
+    protected: Protected, path: str | os.PathLike[str], *, files: Together | None = None
+) -> bool:
+    """Write the release of a result, with its mechanism where that can be told.
+
+    Returns
+    -------
+    bool
+        Whether it could: rules that are functions or name single cells are left out.
+    """
+    told = True
+    try:
+        protected.mechanism.to_dict()
+    except InputError:
+        told = False
+    write_release(protected.release, path, protected.mechanism if told else None, files=files)
+    return told
 
 
 def _write_cells(release: Release, file: TextIO) -> None:

@@ -20,7 +20,7 @@ from csp.exact import UNBOUNDED
 from csp.highs import Model, Status
 from csp.release.completion import agreeing
 from csp.release.release import Release
-from csp.tables.link import link
+from csp.tables.link import link, subset_words
 from csp.tables.table import Table
 
 __all__ = ["Differencing", "differencing", "union_of"]
@@ -201,9 +201,14 @@ def union_of(
         wrong = (owner[open_cells] >= 0) & (published[open_cells] != values)
         if wrong.any():
             i = int(open_cells[np.argmax(wrong)])
+            shared = owner[open_cells] == owner[i]
+            words = subset_words(
+                published[open_cells[shared]] - values[shared],
+                f"release {int(owner[i]) + 1}", f"release {r + 1}",
+            )  # fmt: skip
             msg = (
                 f"releases {int(owner[i]) + 1} and {r + 1} publish different values of cell "
-                f"{cell_name(union, i)}; they are not about the same records"
+                f"{cell_name(union, i)}; {words or 'they are not about the same records'}"
             )
             raise InputError(msg)
         published[open_cells] = values

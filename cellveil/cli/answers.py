@@ -165,16 +165,10 @@ def needs_reveal(option: str, path: Path | None, *, reveal: bool) -> None:
 
 def save_release(path: Path, result: Any, files: Together) -> None:
     """With the mechanism, where it can be told: an adversary is assumed to know it."""
-    from csp.errors import InputError
-    from csp.release_file import write_release
+    from csp.release_file import write_protected
 
-    try:
-        result.mechanism.to_dict()
-    except InputError:
-        write_release(result.release, path, files=files)
+    if not write_protected(result, path, files=files):
         say(f"{path} does not tell the mechanism: its rules name single cells.")
-    else:
-        write_release(result.release, path, result.mechanism, files=files)
 
 
 def draw_result(

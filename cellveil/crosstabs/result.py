@@ -55,7 +55,7 @@ class Crosstab(Figures):
         InputError
             If a file cannot be written, or the mechanism cannot be told.
         """
-        from csp.release_file import write_release
+        from csp.release_file import write_protected
 
         whole = Path(path)
         several = len(self.protected) > 1
@@ -63,6 +63,6 @@ class Crosstab(Figures):
         for name, one in self.protected.items():
             safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in name)
             to = whole.with_name(f"{whole.stem}-{safe}{whole.suffix}") if several else whole
-            write_release(one.release, to, one.mechanism)
+            write_protected(one, to)
             found.append(to)
         return found

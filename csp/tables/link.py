@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.errors import InputError, argument
+from csp.errors import InputError, argument, phrase
 from csp.exact import UNBOUNDED
 from csp.names.calls import expect
 from csp.tables.codes import Labels, cell_name
 from csp.tables.contributors import Contributors
 from csp.tables.margins import codes_along
-from csp.tables.table import Table
+from csp.tables.table import Part, Table
 from csp.tables.units import finer
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["labels_within", "link"]
+__all__ = ["labels_within", "link", "subset_words"]
 
 _ENTRY = np.dtype([("cell", ">u8"), ("sign", ">u8")])
 
@@ -118,6 +118,11 @@ def link(*tables: Table) -> Table:
         counts=all(table.counts for table in tables),
         notes=tuple(dict.fromkeys([*(n for t in tables for n in t.notes), *_identified(tables)])),
         least_scale=max(t.scale if t.least_scale is None else t.least_scale for t in tables),
+        parts=tuple(
+            Part(part.names, place[part.cells])
+            for table, place in zip(tables, places, strict=True)
+            for part in table.parts or (Part(table.names, np.arange(table.n_cells)),)
+        ),
     )
 
 
@@ -317,10 +322,13 @@ class _Union:
             if differ.any():
                 cell = int(place[differ].min())
                 first = next(k for k, cells in enumerate(self.places, start=1) if cell in cells)
+                words = "linked tables must come from the same records"
+                if what == "value":
+                    names = f"table {first}", f"table {number}"
+                    words = subset_words(found[place] - part, *names) or words
                 msg = (
                     f"cell {cell_name(self.names, self.labels[cell])} differs between table "
-                    f"{first} and table {number} in its {what}; linked tables must come from the "
-                    "same records"
+                    f"{first} and table {number} in its {what}; {words}"
                 )
                 raise InputError(msg)
         return found
@@ -387,6 +395,34 @@ def _check_all(flags: Sequence[bool], what: str) -> None:
         have, lack = flags.index(True) + 1, flags.index(False) + 1
         msg = f"table {have} has {what}, but table {lack} does not; link tables of one kind"
         raise InputError(msg)
+
+
+def subset_words(difference: NDArray[np.int64], first: str, second: str) -> str:
+    """Words for two tables of which one seems to be of some records of the other.
+
+    Parameters
+    ----------
+    difference : (n,) int64
+        What the first has more than the second, in cells that both have.
+    first, second : str
+        What the tables are called.
+
+    Returns
+    -------
+    str
+        "" if neither is nowhere larger.
+    """
+    if (difference >= 0).all():
+        small, large = second, first
+    elif (difference <= 0).all():
+        small, large = first, second
+    else:
+        return ""
+    return (
+        f"{small} is nowhere larger than {large}, as if it were of some of its records. Their "
+        "difference is then a third table: make the condition a dimension, so that both are "
+        "protected together" + phrase(" (where= of cellveil.crosstab)", "")
+    )
 
 
 def _relations(tables: Sequence[Table], places: Sequence[NDArray[np.int64]], n: int) -> csr_array:

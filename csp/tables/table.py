@@ -28,7 +28,23 @@ if TYPE_CHECKING:
     from csp.tables.hierarchies.hierarchy import Hierarchy
     from csp.tables.microdata.contributions import Stage
 
-__all__ = ["Table"]
+__all__ = ["Part", "Table"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """One of the tables that were linked to one.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Its dimensions.
+    cells : (k,) int64
+        Which cell of the whole each of its cells is.
+    """
+
+    names: tuple[str, ...]
+    cells: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -68,6 +84,8 @@ class Table(metaclass=Guided):
     least_scale : int or None
         Decimal places that were stated; None if all were. Where the data needed more, a release has
         those of what it publishes, for the decimals of suppressed cells would show in it.
+    parts : tuple of Part
+        The tables that were linked; none for a table of its own.
 
     Raises
     ------
@@ -91,6 +109,7 @@ class Table(metaclass=Guided):
     counts: bool = True
     notes: tuple[str, ...] = ()
     least_scale: int | None = None
+    parts: tuple[Part, ...] = ()
 
     def __post_init__(self) -> None:
         n = len(self.values)
