@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from csp.audits.audit import Audit, follow, judge
 from csp.audits.second_reading import Columns, Rereading, reread
@@ -99,7 +99,7 @@ class Mechanism(Posing):
 
     @named_errors
     def protect(
-        self, table: Table, *, keep: Release | None = None,
+        self, table: Table, *, keep: Release | None = None, public: ArrayLike | None = None,
         apriori: Sequence[Statement] = (), method: str = "auto", time_limit: float | None = None,
         gap: float = 0.0, seed: int = 0, progress: Callable[[Any], None] | None = None,
     ) -> Protected:  # fmt: skip
@@ -111,6 +111,8 @@ class Mechanism(Posing):
         keep : Release, optional
             An earlier release: what it suppressed stays suppressed here (cells are matched by
             label), so that the two do not disclose each other's cells.
+        public : (n,) bool, optional
+            Cells that must be published, as those that an earlier table shows already.
         apriori : sequence of Statement
             What is known of single cells beforehand, from `csp.read_apriori`; cells that it makes
             sensitive keep the levels of a MAN(margin) among the rules, or the width.
@@ -130,8 +132,8 @@ class Mechanism(Posing):
         """
         expect(table, Table, "table")
         return protect_table(
-            self, table, keep=keep, apriori=apriori, method=method, time_limit=time_limit, gap=gap,
-            seed=seed, progress=progress,
+            self, table, keep=keep, public=public, apriori=apriori, method=method,
+            time_limit=time_limit, gap=gap, seed=seed, progress=progress,
         )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
@@ -560,7 +562,7 @@ _LAST_AUDIT = 0.15
 
 def protect_table(
     mechanism: Mechanism, table: Table, *, keep: Release | None = None,
-    apriori: Sequence[Statement] = (), **options: Any,
+    public: ArrayLike | None = None, apriori: Sequence[Statement] = (), **options: Any,
 ) -> Protected:  # fmt: skip
     """Pose, solve, audit and release; see `Mechanism.protect`.
 
@@ -578,6 +580,8 @@ def protect_table(
         problem = mechanism.amended(problem, apriori)
     if keep is not None:
         problem = problem.keeping(_earlier(keep).suppressed_in(table))
+    if public is not None:
+        problem = problem.publishing(public)
     integer = mechanism.attacker_is_integer(table)
     _check_unit(mechanism, table, integer=integer)
     if mechanism.defence is not None:

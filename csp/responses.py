@@ -7,11 +7,12 @@ pattern that all of them have.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from csp.clock import Clock
 from csp.errors import InputError
@@ -21,15 +22,21 @@ from csp.release.release import Release
 from csp.rules import Manual, Rule
 from csp.rules.base import AnyOf, parts_of
 from csp.rules.concentration import Concentration
+from csp.tables.link import link
 from csp.tables.table import Table
 
 __all__ = ["protect_responses", "rules_for_counts"]
 
 
+Earlier = Sequence[tuple[Table, NDArray[np.bool_]]]
+"""Tables that are out already, each with its pattern."""
+
+
 def protect_responses(
     tables: Mapping[str, Table], mechanism: Mechanism | Rule | str, *,
-    keep: Release | None = None, method: str = "auto", time_limit: float | None = None,
-    gap: float = 0.0, seed: int = 0, progress: Callable[[Any], None] | None = None,
+    beside: Mapping[str, Earlier] | None = None, keep: Release | None = None,
+    method: str = "auto", time_limit: float | None = None, gap: float = 0.0, seed: int = 0,
+    progress: Callable[[Any], None] | None = None,
 ) -> dict[str, Protected]:  # fmt: skip
     """Protect several responses of the same cells, and suppress the same cells in all of them.
 
@@ -39,18 +46,24 @@ def protect_responses(
         Of the same records: the same cells, in the same order.
     mechanism : Mechanism, Rule or str
         For all of them. Tables of counts are judged by its rules but those on concentration.
+    beside : mapping of str to sequence of (Table, pattern), optional
+        For each response the tables of it that are out already, of the same records, with what they
+        suppress. What they show stays shown and what they suppress stays suppressed; the new table
+        is protected and audited together with them.
     keep, method, time_limit, gap, seed, progress
         As for `Mechanism.protect`; the limit is for all tables together.
 
     Returns
     -------
     dict of str to Protected
-        Each audited with the pattern that all of them have.
+        Each audited with the pattern that all of them have. Beside earlier tables, intervals are
+        those that follow from all of them.
 
     Raises
     ------
     InputError
-        If there is no table, or two of them have different cells.
+        If there is no table, two of them have different cells, or a cell that is out already is
+        sensitive by these rules.
     Unprotectable
         If a table cannot be protected.
 
@@ -72,21 +85,86 @@ def protect_responses(
     """
     given = mechanism if isinstance(mechanism, Mechanism) else Mechanism(mechanism)
     alike = _with_same_cells(tables)
-    asked = {
-        name: replace(given, rules=rules_for_counts(given.rules)) if table.counts else given
+    posed = {
+        name: _Beside.of(
+            replace(given, rules=rules_for_counts(given.rules)) if table.counts else given,
+            table, (beside or {}).get(name, ()),
+        )
         for name, table in alike.items()
-    }
-    clock = Clock.of(time_limit)
+    }  # fmt: skip
+    clock, options = Clock.of(time_limit), {"method": method, "gap": gap, "seed": seed}
+    options["progress"] = progress
+    kept = np.zeros(next(iter(alike.values())).n_cells, bool)
+    if keep is not None:
+        kept |= keep.suppressed_in(next(iter(alike.values())))
     found: dict[str, Protected] = {}
-    while len({one.pattern.tobytes() for one in found.values()}) != 1 or len(found) < len(alike):
-        for left, (name, table) in zip(range(len(alike), 0, -1), alike.items(), strict=True):
+    while len(found) < len(posed) or any((kept != one.pattern).any() for one in found.values()):
+        for left, (name, one) in zip(range(len(posed), 0, -1), posed.items(), strict=True):
             limit = None if time_limit is None else clock.part(1 / left).seconds
-            found[name] = asked[name].protect(
-                table, keep=keep, method=method, time_limit=limit, gap=gap, seed=seed,
-                progress=progress,
-            )  # fmt: skip
-            keep = found[name].release
+            found[name] = one.protected(kept, time_limit=limit, **options)
+            kept = found[name].pattern
     return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Beside:
+    """A table beside others that are out already.
+
+    Attributes
+    ----------
+    mechanism : Mechanism
+    table : Table
+    whole : Table
+        All of them as one.
+    own : (n,) int64
+        Which cell of the whole each cell of the table is.
+    hidden, public : (m,) bool
+        Cells of the whole that the others suppress and show.
+    """
+
+    mechanism: Mechanism
+    table: Table
+    whole: Table
+    own: NDArray[np.int64]
+    hidden: NDArray[np.bool_]
+    public: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, mechanism: Mechanism, table: Table, earlier: Earlier) -> _Beside:
+        """Link a table with those that are out."""
+        if not earlier:
+            none = np.zeros(table.n_cells, bool)
+            return cls(mechanism, table, table, np.arange(table.n_cells), none, none)
+        whole = link(table, *(one for one, _ in earlier))
+        hidden, public = np.zeros((2, whole.n_cells), bool)
+        for part, (_, pattern) in zip(whole.parts[1:], earlier, strict=True):
+            hidden[part.cells[pattern]] = True
+            public[part.cells[~pattern]] = True
+        return cls(mechanism, table, whole, whole.parts[0].cells, hidden, public & ~hidden)
+
+    def protected(self, kept: NDArray[np.bool_], **options: Any) -> Protected:
+        """Protect the table with some of its cells suppressed beforehand."""
+        clash = self.public[self.own] & kept
+        if clash.any():
+            msg = (
+                f"cell {self.table.cell(int(np.argmax(clash)))} is published already in an earlier "
+                "table, and another figure of it has to be suppressed; show that figure in a table "
+                "without this cell, or protect all tables together"
+            )
+            raise InputError(msg)
+        hidden = self.hidden.copy()
+        hidden[self.own[kept]] = True
+        joint = self.mechanism.protect(
+            self.whole, keep=Release.of(self.whole, hidden), public=self.public & ~hidden, **options
+        )
+        if self.whole is self.table:
+            return joint
+        pattern = joint.pattern[self.own]
+        alone = self.mechanism.protect(
+            self.table, keep=Release.of(self.table, pattern), public=~pattern
+        )
+        ends = {n: getattr(joint.audit, n)[self.own] for n in ("lower", "upper", "exact")}
+        return replace(alone, audit=replace(alone.audit, **ends))
 
 
 def rules_for_counts(rules: Any) -> Rule:

@@ -113,6 +113,26 @@ class Problem:
         _refuse(self.table, clash, "cell {} is to stay suppressed, but must be published")
         return replace(self, status=np.where(kept & self.free, "x", self.status))
 
+    def publishing(self, cells: ArrayLike) -> Problem:
+        """Return the problem with more cells that must be published, as those that are out.
+
+        Parameters
+        ----------
+        cells : (n,) bool
+
+        Raises
+        ------
+        InputError
+            If they have another shape, or one of them is sensitive or suppressed beforehand.
+        """
+        public = as_pattern(self.table, cells)
+        gone = public & self.forced
+        _refuse(
+            self.table, gone & self.primary, "cell {} is published already, and is sensitive here"
+        )
+        _refuse(self.table, gone, "cell {} is published already, and is to stay suppressed")
+        return replace(self, status=np.where(public, "z", self.status))
+
     @classmethod
     def of(
         cls,

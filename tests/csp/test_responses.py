@@ -7,7 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from csp import InputError, Mechanism, Table, Unprotectable, audit, protect, protect_responses
+from csp import (
+    InputError,
+    Mechanism,
+    Table,
+    Unprotectable,
+    audit,
+    link,
+    protect,
+    protect_responses,
+)
 from csp.responses import rules_for_counts
 from csp.rules import MinFrequency, PPercent
 
@@ -74,3 +83,59 @@ def test_tables_of_other_cells_are_refused():
         protect_responses({}, "FREQ(2)")
     with pytest.raises(InputError, match=r"tables\['a'\] must be a Table"):
         protect_responses({"a": 3}, "FREQ(2)")
+
+
+# ---- beside tables that are out ------------------------------------------------------------------
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from("abc"), st.sampled_from("xyz"), st.sampled_from("pq"),
+            st.integers(1, 40),
+        ),
+        min_size=14, max_size=40,
+    ),
+)  # fmt: skip
+def test_a_table_beside_another_is_safe_with_it(records):
+    columns = {n: [r[i] for r in records] for i, n in enumerate(["r", "s", "t", "v"])}
+    total = dict.fromkeys("rst", "Total")
+
+    def table(by, value):
+        return Table.from_microdata(columns, by, value, total={name: total[name] for name in by})
+
+    one, two, number = table(["r", "s"], "v"), table(["t", "s"], "v"), table(["t", "s"], None)
+    try:
+        first = protect(one, RULES)
+        found = protect_responses(
+            {"v": two, "n": number}, RULES, beside={"v": [(one, first.pattern)]}
+        )
+    except (Unprotectable, InputError):
+        return
+    whole = link(two, one)
+    hidden = np.zeros(whole.n_cells, bool)
+    for part, one_found in zip(whole.parts, (found["v"], first), strict=True):
+        hidden[part.cells[one_found.pattern]] = True
+    shown = [whole.parts[0].cells[~found["v"].pattern], whole.parts[1].cells[~first.pattern]]
+    assert not hidden[np.concatenate(shown)].any()  # no cell is shown in one and hidden in one
+    judged = audit(Mechanism(RULES).problem(whole), hidden)
+    assert judged.safe
+    assert (found["n"].pattern == found["v"].pattern).all()
+    low, high = found["v"].proved_ends
+    own = whole.parts[0].cells
+    know = ~np.isnan(low) & ~np.isnan(judged.lower[own])
+    assert (low[know] == judged.lower[own][know]).all()
+    know = ~np.isnan(high) & ~np.isnan(judged.upper[own])
+    assert (high[know] == judged.upper[own][know]).all()
+
+
+def test_what_is_out_cannot_be_taken_back():
+    data = {"r": [*"aabb"], "s": [*"xyxy"], "t": [*"pqqp"], "v": [40, 1, 30, 30]}
+    one = Table.from_microdata(data, ["r", "s"], "v")
+    two = Table.from_microdata(data, ["t", "s"], "v")
+    nothing = np.zeros(one.n_cells, bool)
+    with pytest.raises(InputError, match=r"s=x.* is published already, and is sensitive here"):
+        protect_responses({"v": two}, "NK(1,50)", beside={"v": [(one, nothing)]})
+    number = Table.from_microdata(data, ["t", "s"])
+    with pytest.raises(InputError, match="published already in an earlier table, and another fig"):
+        protect_responses({"n": number, "v": two}, "FREQ(5,10)", beside={"v": [(one, nothing)]})
