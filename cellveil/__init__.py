@@ -1,7 +1,7 @@
 """The front door: everything by one name in Python, and the command line.
 
 ``import cellveil`` offers all of `csp`, and `attacks`, `microagg` and `instances` below it.
-`crosstabs` make tables in one call, `outputs` write what is protected.
+`crosstabs` make tables in one call, `sessions` remember them, `outputs` write what is protected.
 
 `requests` state what may be asked for. `cli` has the verbs, `app` the page for people who do not
 type; both make and run `jobs`. `io` reads and writes files, `render` shows results, `report` is a

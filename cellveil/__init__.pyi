@@ -3,6 +3,7 @@ import instances as instances
 import microagg as microagg
 from cellveil.crosstabs.result import Crosstab as Crosstab
 from cellveil.crosstabs.tabulation import crosstab as crosstab
+from cellveil.sessions.session import Session as Session
 from csp import *  # noqa: F403
 
 __version__: str

@@ -34,6 +34,8 @@ class Crossed:
         That of the caller's data.
     notes : tuple of str
         Which records were left out.
+    used : (n,) bool or None
+        Which of all records these are; None for all of them.
     """
 
     columns: Mapping[str, NDArray[Any]]
@@ -45,6 +47,7 @@ class Crossed:
     orders: Mapping[str, Sequence[str]]
     library: str
     notes: tuple[str, ...] = ()
+    used: NDArray[np.bool_] | None = None
 
     @property
     def by(self) -> tuple[str, ...]:
@@ -77,7 +80,7 @@ class Crossed:
             "a table of all records this one discloses them by difference"
         )
         kept = {name: column[~out] for name, column in self.columns.items()}
-        return replace(self, columns=kept, notes=(*self.notes, note))
+        return replace(self, columns=kept, notes=(*self.notes, note), used=~out)
 
 
 def crossed(

@@ -133,7 +133,7 @@ class Figures(metaclass=Guided):
         InputError
             If the library is missing, or the mark is used in a frame without mixed columns.
         """
-        down, right, grids = self._grids(mark)
+        down, right, grids = self.grids(mark)
         library = library or self.library
         if library == "pandas" or (not library and _has("pandas")):
             return _pandas_frame(self, down, right, grids)
@@ -149,8 +149,11 @@ class Figures(metaclass=Guided):
                 columns[" | ".join([*several, *codes])] = [row[j] for row in grid]
         return columns_to_frame(columns, library)
 
-    def _grids(self, mark: str | None) -> tuple[list[Any], list[Any], list[list[list[Any]]]]:
-        """Codes of rows and columns, and the figures of each response in them."""
+    def grids(self, mark: str | None) -> tuple[list[Any], list[Any], list[list[list[Any]]]]:
+        """Codes of rows and columns, and the figures of each response in them.
+
+        A mark stands in withheld cells, None where there is no figure.
+        """
         table = self.first.table
         heads = dict(zip(table.names, outlines(table), strict=True))
 

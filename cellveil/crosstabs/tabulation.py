@@ -20,7 +20,7 @@ from csp.tables.hierarchies.orders import in_order
 from csp.tables.hierarchies.totals import total_codes
 from csp.tables.table import Table
 
-__all__ = ["crosstab", "tables_of"]
+__all__ = ["crosstab", "crosstab_of", "judging", "rules_given", "tables_of"]
 
 
 def crosstab(
@@ -100,24 +100,38 @@ def crosstab(
     >>> found.texts()(11)  # the mean of all
     '14.00'
     """
-    if rules is None:
-        msg = (
-            "rules= says which cells are sensitive; for counts for instance rules='FREQ(10,10)', "
-            "for values rules='P(10,1)|NK(2,90)|FREQ(10,10)'"
-        )
-        raise InputError(msg)
+    checked = rules_given(rules)
     records = crossed(index, columns, values, contributor, weight, where, data).answered(missing)
     responses = responses_of(records.values, aggfunc, normalize)
     tables = tables_of(
         records, responses, hierarchies=hierarchies, total=total, missing=missing,
         negative=negative, decimals=decimals, round=round,
     )  # fmt: skip
-    mechanism = Mechanism(_judging(rules, tables), width=width, singletons=singletons)
+    mechanism = Mechanism(judging(checked, tables), width=width, singletons=singletons)
     earlier = keep.first.release if isinstance(keep, Crosstab) else keep
     protected = protect_responses(
         tables, mechanism, keep=earlier, time_limit=time_limit, gap=gap, seed=seed,
         progress=progress,
     )  # fmt: skip
+    return crosstab_of(records, responses, protected, comment)
+
+
+def rules_given(rules: Rule | str | None) -> Rule | str:
+    """Refuse a table without rules, and show some."""
+    if rules is None:
+        msg = (
+            "rules= says which cells are sensitive; for counts for instance rules='FREQ(10,10)', "
+            "for values rules='P(10,1)|NK(2,90)|FREQ(10,10)'"
+        )
+        raise InputError(msg)
+    return rules
+
+
+def crosstab_of(
+    records: Crossed, responses: tuple[Response, ...], protected: Mapping[str, Protected],
+    comment: str,
+) -> Crosstab:  # fmt: skip
+    """Cross table of protected responses, with what was done to the records."""
     return Crosstab(
         protected, responses, records.index, records.across, records.library,
         _notes(records, protected), comment,
@@ -165,7 +179,7 @@ def _trees(
     return found
 
 
-def _judging(rules: Rule | str, tables: Mapping[str, Table]) -> Rule | str:
+def judging(rules: Rule | str, tables: Mapping[str, Table]) -> Rule | str:
     """Refuse rules of which none judges counts, where nothing but counts is shown."""
     only = rules_for_counts(rules)
     if set(tables) == {COUNT} and isinstance(only, Manual) and not len(only.cells):

@@ -1,0 +1,405 @@
+"""A session: all tables of one data set, each protected beside those before it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellveil.crosstabs.crossing import Crossed, crossed
+from cellveil.crosstabs.responses import COUNT, Response, responses_of
+from cellveil.crosstabs.result import Crosstab
+from cellveil.crosstabs.tabulation import crosstab_of, judging, rules_given, tables_of
+from cellveil.sessions import folder as files
+from cellveil.sessions.asking import Asked, Decision
+from csp.errors import InputError
+from csp.exact import Number
+from csp.mechanism import Mechanism, Protected
+from csp.release.release import Release
+from csp.responses import protect_responses, rules_for_counts
+from csp.rules import MinFrequency, Rule
+from csp.rules.base import parts_of
+from csp.tables.columns import column_names, named_columns, native_frame, read_columns
+from csp.tables.hierarchies.hierarchy import Hierarchy
+from csp.tables.table import Table
+
+__all__ = ["Session"]
+
+
+class Session:
+    """All tables of one data set: each is protected beside those before it.
+
+    Two tables of the same records share cells, and a reader of both learns more than from each. A
+    session therefore links every new table with the earlier ones: what they show stays shown, what
+    they suppress stays suppressed, and the new one is chosen so that all are safe together.
+
+    Parameters
+    ----------
+    folder : path, optional
+        Where `write` puts the tables. Those that an earlier session wrote there are read again, and
+        count as released: they are made of `data` anew and compared with what was written.
+    data : data frame, mapping of columns or path, optional
+        The records. Without it columns are given as Series.
+    rules : Rule or str, optional
+        For all tables whose call gives none.
+    contributor, weight : str, optional
+        Columns of `data`; see `cellveil.crosstab`.
+    complete : sequence of str
+        Columns that a record needs to be in any table. All tables of a session are of the same
+        records: counts of all beside means of those who answered disclose those who did not.
+    missing : str, optional
+        Code for records that lack one.
+    hierarchies : mapping of str to Hierarchy, optional
+    total : str or mapping of dimension to str, optional
+    negative : {"error", "abs", "shift", "split"}
+    width : Number, optional
+    singletons : bool, optional
+        See `csp.Mechanism`.
+    title : str
+        What the tables are of, for the files.
+
+    Attributes
+    ----------
+    tables : mapping of str to Crosstab
+        By their names, in the order in which they were made.
+
+    Raises
+    ------
+    InputError
+        If the folder holds tables of other data.
+
+    Examples
+    --------
+    >>> import cellveil
+    >>> firms = {"region": [*"aaabbbbcc"], "size": [*"xxyxyyyxx"], "pay": range(10, 19)}
+    >>> session = cellveil.Session(data=firms, rules="FREQ(2,20)")
+    >>> session.crosstab("region", "size", comment="Firms by size")
+    Crosstab(count by region x size: 12 cells, 4 suppressed; audited safe)
+    >>> session.crosstab("region", values="pay", aggfunc="mean")
+    Crosstab(mean of pay by region: 4 cells, 0 suppressed; audited safe)
+    >>> list(session.tables)
+    ['table 1', 'table 2']
+    """
+
+    def __init__(
+        self, folder: str | os.PathLike[str] | None = None, data: Any = None, *,
+        rules: Rule | str | None = None, contributor: str | None = None,
+        weight: str | None = None, complete: Sequence[str] = (), missing: str | None = None,
+        hierarchies: Mapping[str, Hierarchy] | None = None,
+        total: str | Mapping[str, str] | None = None, negative: str = "error",
+        width: Number | None = None, singletons: bool | None = None, title: str = "",
+    ) -> None:  # fmt: skip
+        self._folder = None if folder is None else Path(folder)
+        self._data = None if data is None else named_columns(native_frame(data))
+        self._rules, self._contributor, self._weight = rules, contributor, weight
+        self._complete = (complete,) if isinstance(complete, str) else tuple(complete)
+        self._missing, self._hierarchies, self._total = missing, dict(hierarchies or {}), total
+        self._negative, self._width, self._singletons = negative, width, singletons
+        self._title = title
+        self._used: NDArray[np.bool_] | None = None
+        self._n = -1
+        self._tables: dict[str, Crosstab] = {}
+        self._asked: dict[str, Asked] = {}
+        self._decided: dict[str, Decision] = {}
+        self._released: frozenset[str] = frozenset()
+        if self._folder is not None:
+            self._read_back(self._folder)
+
+    def __repr__(self) -> str:
+        released = f", {len(self._released)} of them released before" if self._released else ""
+        return f"Session({len(self._tables)} tables{released})"
+
+    def _repr_html_(self) -> str:
+        from csp.tables.cross.html import notebook_list
+
+        rows = [
+            [name, ", ".join(map(str, one.responses)), " x ".join([*one.index, *one.columns]),
+             f"{int(one.pattern.sum())} of {len(one.pattern)}", self._decided[name].verdict,
+             one.comment]
+            for name, one in self._tables.items()
+        ]  # fmt: skip
+        heads = ["table", "shows", "by", "suppressed", "decision", "comment"]
+        return notebook_list([repr(self)], heads, rows)
+
+    @property
+    def tables(self) -> dict[str, Crosstab]:
+        """Tables by their names, in the order in which they were made."""
+        return dict(self._tables)
+
+    @property
+    def decisions(self) -> dict[str, Decision]:
+        """What was decided of each table."""
+        return dict(self._decided)
+
+    # ---- tables ----------------------------------------------------------------------------------
+
+    def crosstab(
+        self, index: Any, columns: Any = None, values: Any = None, *, name: str = "",
+        rules: Rule | str | None = None, aggfunc: Any = None, normalize: bool | str = False,
+        where: Any = None, decimals: int | None = None, round: bool = False, comment: str = "",
+        time_limit: float | None = None, gap: float = 0.0, seed: int = 0,
+        progress: Callable[[Any], None] | None = None,
+    ) -> Crosstab:  # fmt: skip
+        """Make a table, protected beside those that the session has.
+
+        Parameters
+        ----------
+        name : str, optional
+            What the table is called in the session; "table 1" and so on otherwise.
+        index, columns, values, rules, aggfunc, normalize, where, decimals, round, comment
+            See `cellveil.crosstab`.
+        time_limit, gap, seed, progress
+            See `csp.suppress`.
+
+        Returns
+        -------
+        Crosstab
+
+        Raises
+        ------
+        InputError
+            As `cellveil.crosstab`; also for a name that is taken, for records other than those of
+            the tables before, and for a cell that is shown already and sensitive by these rules.
+        Unprotectable
+            If the table cannot be protected beside those that are there.
+        """
+        name = name or f"table {len(self._tables) + 1}"
+        if name in self._tables:
+            msg = f"there is a table {name!r} already; choose another name, or remove it first"
+            raise InputError(msg)
+        records = self._records(index, columns, values, where)
+        responses = responses_of(records.values, aggfunc, normalize)
+        judged = rules_given(self._rules if rules is None else rules)
+        asked = Asked(
+            tuple(n for n in records.index if not (where is not None and n == records.index[0])),
+            records.across, records.values, tuple(dict.fromkeys(one.kind for one in responses)),
+            str(judged), responses[0].share_of, records.index[0] if where is not None else "",
+            decimals, round, comment,
+        )  # fmt: skip
+        options = {"time_limit": time_limit, "gap": gap, "seed": seed, "progress": progress}
+        self._add(name, asked, self._protected(records, responses, judged, asked, options))
+        return self._tables[name]
+
+    def remove(self, name: str) -> None:
+        """Take a table out of the session, as if it had not been asked for.
+
+        Raises
+        ------
+        InputError
+            If there is no such table, or it was released before.
+        """
+        self._check_name(name)
+        if name in self._released:
+            msg = f"{name!r} was released before; it cannot be taken back"
+            raise InputError(msg)
+        for kept in (self._tables, self._asked, self._decided):
+            del kept[name]
+
+    def decide(self, name: str, verdict: str, *, by: str = "", reason: str = "") -> None:
+        """Note what an output checker decided of a table.
+
+        Parameters
+        ----------
+        name : str
+        verdict : {"accepted", "rejected", "open"}
+            A table that is rejected is not written, and later ones are protected without it.
+        by, reason : str
+
+        Raises
+        ------
+        InputError
+            If there is no such table, or no such verdict.
+        """
+        self._check_name(name)
+        if verdict == "rejected" and name in self._released:
+            msg = f"{name!r} was released before; it cannot be taken back"
+            raise InputError(msg)
+        self._decided[name] = Decision(verdict, by, reason)
+
+    def write(self, folder: str | os.PathLike[str] | None = None) -> list[Path]:
+        """Write what may be published, for an output checker.
+
+        Tables that were rejected are left out. Nothing is written unless all of it can be.
+
+        Parameters
+        ----------
+        folder : path, optional
+            That of the session by default.
+
+        Returns
+        -------
+        list of Path
+            ``tables.xlsx`` (where openpyxl is installed), ``report.html`` with its facts,
+            ``results.json`` with a CSV of each table as ACRO writes them, the releases, and
+            ``session.json``, by which a later session knows the tables.
+
+        Raises
+        ------
+        InputError
+            If there is no table or no folder, or a file cannot be written.
+        """
+        to = self._folder if folder is None else Path(folder)
+        if to is None:
+            msg = "there is no folder to write to; give one here or to the session"
+            raise InputError(msg)
+        kept = {n: one for n, one in self._tables.items() if n not in self._rejected}
+        if not kept:
+            msg = "there is no table to write; ask for one with session.crosstab(...)"
+            raise InputError(msg)
+        return files.write(to, kept, self._asked, self._decided, self._title)
+
+    finalise = write
+
+    # ---- inside ----------------------------------------------------------------------------------
+
+    @property
+    def _rejected(self) -> set[str]:
+        return {name for name, one in self._decided.items() if one.verdict == "rejected"}
+
+    def _check_name(self, name: str) -> None:
+        if name not in self._tables:
+            there = ", ".join(map(repr, self._tables)) or "none"
+            msg = f"there is no table {name!r}; there are {there}"
+            raise InputError(msg)
+
+    def _add(self, name: str, asked: Asked, made: Crosstab) -> None:
+        self._tables[name], self._asked[name] = made, asked
+        self._decided[name] = Decision()
+
+    def _records(self, index: Any, columns: Any, values: Any, where: Any) -> Crossed:
+        """Take the records of a table, which must be those of the tables before."""
+        found = crossed(index, columns, values, self._contributor, self._weight, where, self._data)
+        needed = dict(found.columns)
+        if self._complete:
+            if self._data is None:
+                msg = "complete= names columns of data=, which the session has none of"
+                raise InputError(msg)
+            more = read_columns(self._data, self._complete).arrays
+            needed |= dict(zip(self._complete, more, strict=True))
+        by = (*found.by, *(n for n in self._complete if n not in found.values))
+        whole = replace(found, columns=needed, index=by, across=()).answered(self._missing)
+        n = len(next(iter(found.columns.values())))
+        used = np.ones(n, bool) if whole.used is None else whole.used
+        if self._used is None or not self._tables:
+            self._used, self._n = used, n
+        elif n != self._n:
+            msg = (
+                f"this table is of {n:,} records and the others of {self._n:,}; a session is about "
+                "one data set: give the condition as where=, so that it becomes a dimension"
+            )
+            raise InputError(msg)
+        elif (used != self._used).any():
+            count = int((used != self._used).sum())
+            msg = (
+                f"{count:,} records are in this table and not in the others, or the other way "
+                "round, since they lack a code or value; their difference is a table too. Begin "
+                "the session with complete=[...] and all columns that records need, or give "
+                "missing= a code for records that lack one"
+            )
+            raise InputError(msg)
+        return replace(
+            whole, index=found.index, across=found.across,
+            columns={name: whole.columns[name] for name in found.columns},
+        )  # fmt: skip
+
+    def _protected(
+        self, records: Crossed, responses: tuple[Response, ...], rules: Rule | str, asked: Asked,
+        options: Mapping[str, Any],
+    ) -> Crosstab:  # fmt: skip
+        tables = self._made(records, responses, asked)
+        self._check_zeros(rules)
+        mechanism = Mechanism(
+            judging(rules, tables), width=self._width, singletons=self._singletons
+        )
+        earlier = [one for name, one in self._tables.items() if name not in self._rejected]
+        beside = {
+            of: [(one.protected[of].table, one.pattern) for one in earlier if of in one.protected]
+            for of in tables
+        }
+        found = protect_responses(tables, mechanism, beside=beside, **options)
+        return crosstab_of(records, responses, found, asked.comment)
+
+    def _made(
+        self, records: Crossed, responses: tuple[Response, ...], asked: Asked
+    ) -> dict[str, Table]:
+        """Tables of the responses; which cells have no record is known of all of them."""
+        trees = {n: tree for n, tree in self._hierarchies.items() if n in records.by}
+        total = self._total
+        if isinstance(total, Mapping):
+            total = {name: code for name, code in total.items() if name in records.by}
+        tables = tables_of(
+            records, responses, hierarchies=trees, total=total, missing=self._missing,
+            negative=self._negative, decimals=asked.decimals, round=asked.round,
+        )  # fmt: skip
+        if COUNT in tables:
+            counts = tables[COUNT]
+            tables[COUNT] = counts.replace(structural=counts.values == 0)
+        return tables
+
+    @staticmethod
+    def _check_zeros(rules: Rule | str) -> None:
+        for part in parts_of(rules):
+            if isinstance(part, MinFrequency) and part.zero_sensitive:
+                msg = (
+                    "a session shows which cells have no record, in all of its tables; a rule to "
+                    "which zeros are sensitive needs a table of its own (cellveil.crosstab)"
+                )
+                raise InputError(msg)
+
+    def _read_back(self, folder: Path) -> None:
+        """Make the tables that were written before, and compare them."""
+        for name, (asked, decision, releases) in files.read(folder).items():
+            if self._data is None:
+                msg = (
+                    f"{str(folder)!r} holds tables of an earlier session; give their records as "
+                    "data=, so that the new ones can be protected beside them"
+                )
+                raise InputError(msg)
+            wanted = {*asked.index, *asked.columns, *asked.values, *filter(None, [asked.where])}
+            lacking = sorted(wanted - set(column_names(self._data)))
+            if lacking:
+                msg = (
+                    f"{name!r} of the earlier session is of a column {lacking[0]!r}, which the "
+                    "data do not have; give data= with all columns that tables were made of"
+                )
+                raise InputError(msg)
+            records = self._records(
+                list(asked.index), list(asked.columns) or None, list(asked.values) or None,
+                asked.where or None,
+            )  # fmt: skip
+            responses = responses_of(records.values, list(asked.aggfunc), asked.normalize or False)
+            protected = {
+                of: self._again(table, releases.get(of), asked, name)
+                for of, table in self._made(records, responses, asked).items()
+            }
+            self._add(name, asked, crosstab_of(records, responses, protected, asked.comment))
+            self._decided[name] = decision
+        self._released = frozenset(self._tables)
+
+    def _again(self, table: Table, release: Release | None, asked: Asked, name: str) -> Protected:
+        """Protect a table as it was released."""
+        if release is None or tuple(release.labels) != tuple(table.labels):
+            msg = f"{name!r} of the earlier session has other cells than these data; check data="
+            raise InputError(msg)
+        shown = Release.of(table, release.pattern)
+        factor = 10 ** (shown.scale - release.scale) if shown.scale >= release.scale else 0
+        if (shown.published != release.published * factor).any():
+            msg = (
+                f"{name!r} of the earlier session shows other values than these data have; a new "
+                "data set needs a folder of its own"
+            )
+            raise InputError(msg)
+        mechanism = Mechanism(
+            judging(asked.rules, {COUNT: table} if table.counts else {"": table}),
+            width=self._width, singletons=self._singletons,
+        )  # fmt: skip
+        if table.counts:
+            mechanism = replace(mechanism, rules=rules_for_counts(mechanism.rules))
+        return mechanism.protect(
+            table, keep=Release.of(table, release.pattern), public=~release.pattern
+        )

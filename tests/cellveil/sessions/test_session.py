@@ -1,0 +1,245 @@
+"""A session: what its tables disclose together is what was promised, and its files say no more."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cellveil import InputError, Mechanism, Session, Unprotectable, audit, link
+from cellveil.sessions.asking import Asked
+
+RULES = "P(15,1)|FREQ(4,20)"
+
+
+def survey(n=240, seed=5):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "region": rng.choice([*"nsew"], n, p=[0.4, 0.3, 0.2, 0.1]),
+            "size": pd.Categorical(rng.choice([*"zyx"], n, p=[0.6, 0.3, 0.1]), [*"zyx"]),
+            "sector": rng.choice(["farms", "trade", "mining"], n, p=[0.5, 0.4, 0.1]),
+            "exports": rng.random(n) < 0.3,
+            "pay": 100_000 + rng.integers(1, 50_000, n),
+        }
+    )
+
+
+def judged_together(session, of, rules):
+    """Audit of all tables of one response as one, by a problem posed of them anew."""
+    parts = [(one.protected[of].table, one.pattern) for one in session.tables.values()
+             if of in one.protected]  # fmt: skip
+    whole = link(*(table for table, _ in parts))
+    hidden, shown = np.zeros((2, whole.n_cells), bool)
+    for part, (_, pattern) in zip(whole.parts, parts, strict=True):
+        hidden[part.cells[pattern]] = True
+        shown[part.cells[~pattern]] = True
+    assert not (hidden & shown).any()
+    return audit(Mechanism(rules).problem(whole), hidden)
+
+
+@given(st.integers(0, 10**6), st.permutations([0, 1, 2, 3]))
+def test_all_tables_are_safe_together(seed, order):
+    data = survey(60, seed)
+    session = Session(data=data, rules=RULES)
+    calls = [
+        lambda: session.crosstab("region", "size"),
+        lambda: session.crosstab("sector", "size", "pay", aggfunc=["sum", "mean"]),
+        lambda: session.crosstab("region", "sector", "pay"),
+        lambda: session.crosstab("sector", where="exports"),
+    ]
+    before = {}
+    for number in order:
+        try:
+            calls[number]()
+        except (InputError, Unprotectable):
+            continue  # shown already and sensitive by other figures: refused, not published
+        for name, pattern in before.items():  # what is out stays as it is
+            assert (session.tables[name].pattern == pattern).all()
+        before = {name: one.pattern.copy() for name, one in session.tables.items()}
+    assert len(session.tables) >= 2
+    for of, rules in (("count", "FREQ(4,20)"), ("pay", RULES)):
+        if any(of in one.protected for one in session.tables.values()):
+            assert judged_together(session, of, rules).safe
+
+
+def test_a_later_session_knows_the_tables(tmp_path):
+    data = survey()
+    first = Session(tmp_path, data, rules=RULES)
+    first.crosstab("region", "size", comment="by size")
+    first.crosstab("sector", "size", "pay", aggfunc=["count", "mean"], where="exports", name="pay")
+    first.decide("pay", "accepted", by="Ann", reason="fine")
+    assert not (tmp_path / "session.json").exists()
+    first.write()
+    second = Session(tmp_path, data, rules=RULES)
+    assert repr(second) == "Session(2 tables, 2 of them released before)"
+    for name, one in first.tables.items():
+        again = second.tables[name]
+        assert (again.pattern == one.pattern).all()
+        assert again.to_frame().equals(one.to_frame())
+        assert again.comment == one.comment
+    assert second.decisions == first.decisions
+    second.crosstab("region", "sector", "pay", aggfunc="mean")
+    assert judged_together(second, "count", "FREQ(4,20)").safe
+    assert judged_together(second, "pay", RULES).safe
+    for call in (lambda: second.remove("pay"), lambda: second.decide("pay", "rejected")):
+        with pytest.raises(InputError, match="was released before"):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda d: None, "give their records as data="),
+        (lambda d: d.drop(columns="size"), "a column 'size', which the data do not have"),
+        (lambda d: d.assign(size="z"), "has other cells than these data"),
+        (lambda d: d.assign(region=d.region.to_numpy()[::-1]), "shows other values"),
+    ],
+)
+def test_a_later_session_of_other_data_is_refused(tmp_path, change, words):
+    data = survey()
+    session = Session(tmp_path, data, rules=RULES)
+    session.crosstab("region", "size")
+    session.write()
+    with pytest.raises(InputError, match=words):
+        Session(tmp_path, change(data), rules=RULES)
+
+
+def test_a_damaged_folder_is_named(tmp_path):
+    session = Session(tmp_path, survey(), rules=RULES)
+    session.crosstab("region", "size")
+    session.write()
+    path = tmp_path / "session.json"
+    told = json.loads(path.read_text())
+    for damage in ("{", "[]", json.dumps({"tables": {"a": {}}})):
+        path.write_text(damage)
+        with pytest.raises(InputError, match="cannot be read as a session"):
+            Session(tmp_path, survey(), rules=RULES)
+    told["tables"]["table 1"]["releases"]["count"] = "../other.json"
+    path.write_text(json.dumps(told))
+    with pytest.raises(InputError, match="the file of the session is damaged"):
+        Session(tmp_path, survey(), rules=RULES)
+
+
+def test_tables_of_other_records_are_refused():
+    data = survey().astype({"pay": float})
+    data.loc[:3, "pay"] = np.nan
+    session = Session(data=data, rules=RULES)
+    session.crosstab("region", "size")
+    with pytest.raises(InputError, match=r"4 records are in this table and not.*complete=\["):
+        session.crosstab("region", "size", "pay")
+    session = Session(data=data, rules=RULES, complete=["pay"])
+    counts = session.crosstab("region", "size").to_frame()
+    assert counts.at["Total", "Total"] == 236
+    session.crosstab("region", "size", "pay")
+    loose = Session(rules=RULES)
+    loose.crosstab(data.region)
+    with pytest.raises(InputError, match="of 100 records and the others of 240"):
+        loose.crosstab(data.region[:100])
+    with pytest.raises(InputError, match="complete= names columns of data="):
+        Session(rules=RULES, complete="pay").crosstab(data.region)
+
+
+def test_a_rejected_table_is_not_written(tmp_path):
+    session = Session(tmp_path, survey(), rules=RULES)
+    session.crosstab("region", "size", name="kept")
+    session.crosstab("sector", "size", name="gone")
+    session.decide("gone", "rejected", by="Ann", reason="not needed")
+    session.write()
+    text = (tmp_path / "session.json").read_text() + (tmp_path / "results.json").read_text()
+    assert "kept" in text
+    assert "gone" not in text
+    assert "farms" not in "".join(p.read_text() for p in tmp_path.rglob("*.csv"))
+    session.remove("gone")
+    assert list(session.tables) == ["kept"]
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda s: s.crosstab("region", name="a"), "there is a table 'a' already"),
+        (lambda s: s.remove("b"), "there is no table 'b'; there are 'a'"),
+        (lambda s: s.decide("a", "fine"), "'fine' is not one of accepted"),
+        (lambda s: s.write(), "there is no folder to write to"),
+        (lambda s: s.crosstab("region", aggfunc="max"), "'max' is not one of"),
+        (lambda s: s.crosstab("regoin"), "did you mean 'region'"),
+    ],
+)
+def test_wrong_calls_are_answered(call, words):
+    session = Session(data=survey(), rules=RULES)
+    session.crosstab("region", "size", name="a")
+    with pytest.raises(InputError, match=words):
+        call(session)
+    with pytest.raises(InputError, match="rules= says which cells"):
+        Session(data=survey()).crosstab("region")
+    with pytest.raises(InputError, match="no table to write"):
+        Session("x", data=survey()).write()
+
+
+def test_files_say_no_more_than_the_tables(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    data = survey()
+    session = Session(tmp_path, data, rules=RULES, title="Pay")
+    session.crosstab("region", "size", "pay", aggfunc=["count", "sum", "mean"], comment="hello")
+    session.crosstab("sector", "size", "pay", aggfunc="mean")
+    written = session.write()
+    assert len(written) == len(set(written))
+    assert all(path.exists() for path in written)
+    assert {p for p in tmp_path.rglob("*") if p.is_file()} == {
+        *written, *(p.with_suffix(".csv") for p in written if p.parent.name == "releases"),
+    }  # fmt: skip
+    secret = {
+        str(v)
+        for one in session.tables.values()
+        for v in one.protected["pay"].table.values[one.pattern].tolist()
+    }
+    assert len(secret) > 4
+    texts = [path.read_text() for path in tmp_path.rglob("*") if path.suffix in
+             (".csv", ".json", ".html", ".txt")]  # fmt: skip
+    book = openpyxl.load_workbook(tmp_path / "tables.xlsx")
+    texts += [str(cell.value) for sheet in book for row in sheet.iter_rows() for cell in row]
+    texts += [repr(session), session._repr_html_()]
+    numbers = {n for text in texts for n in re.findall(r"\d+", text.replace(",", ""))}
+    assert not secret & numbers
+    assert any("hello" in text for text in texts)
+
+
+def test_results_in_the_form_of_acro(tmp_path):
+    session = Session(tmp_path, survey(), rules=RULES)
+    table = session.crosstab("region", "size", "pay", aggfunc=["sum", "mean"], comment="hello")
+    session.crosstab("sector", "size")
+    session.decide("table 2", "accepted", by="Ann")
+    session.write()
+    told = json.loads((tmp_path / "results.json").read_text())
+    assert list(told["results"]) == ["output_0", "output_1"]
+    one, two = told["results"].values()
+    assert (one["status"], two["status"]) == ("review", "pass")
+    assert {"uid", "status", "type", "properties", "files", "outcome", "command", "summary",
+            "timestamp", "comments", "exception", "fair"} == set(one)  # fmt: skip
+    assert one["comments"][1] == "hello"
+    assert [file["name"] for file in one["files"]] == ["output_0_0.csv", "output_0_1.csv"]
+    read = pd.read_csv(tmp_path / "output_0_0.csv", index_col=0)
+    assert list(read.columns) == ["z", "y", "x", "Total"]
+    assert (read == "×").to_numpy().sum() == table.pattern.sum()
+    for path in (tmp_path / "checksums").iterdir():
+        data = (tmp_path / path.name.removesuffix(".txt")).read_bytes()
+        assert path.read_text() == hashlib.sha256(data).hexdigest()
+    command = one["command"]
+    other = Session(data=survey(), rules=RULES)
+    again = eval(command, {"session": other})
+    assert again.to_frame().equals(table.to_frame())
+
+
+def test_what_was_asked_comes_back():
+    asked = Asked(("a",), ("b",), ("v",), ("sum", "mean"), "FREQ(3)", "index", "w", 2, True, "c")
+    assert Asked.from_dict(json.loads(json.dumps(asked.to_dict())), "x") == asked
+    with pytest.raises(InputError, match="x: 'rules' is missing"):
+        Asked.from_dict({n: v for n, v in asked.to_dict().items() if n != "rules"}, "x")
+    with pytest.raises(InputError, match="x: 'more' is not known"):
+        Asked.from_dict(asked.to_dict() | {"more": 1}, "x")
