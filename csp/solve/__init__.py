@@ -34,7 +34,8 @@ from csp.solve.own_patterns import OwnMethod, completed, name_of, safe_start, so
 from csp.solve.result import Progress, ProgressCallback, Suppression
 
 __all__ = [
-    "METHODS", "Progress", "ProgressCallback", "Suppression", "in_label_order", "suppress",
+    "METHODS", "Progress", "ProgressCallback", "Suppression", "check_method", "in_label_order",
+    "suppress",
 ]  # fmt: skip
 
 METHODS = ("auto", "cuts", "branch", "ilp", "small", "large")
@@ -137,7 +138,7 @@ def suppress(
     3
     """
     expect(problem, Problem, "problem")
-    _check_method(method)
+    check_method(method)
     if isinstance(gap, bool) or not isinstance(gap, Real) or not 0 <= gap < 1:
         msg = f"gap {gap!r} is not in [0, 1); 0.05 means 5 percent"
         raise InputError(msg)
@@ -217,7 +218,13 @@ def in_label_order(
     return found if sorted_already else restored(found, given.table, order)
 
 
-def _check_method(method: str | OwnMethod) -> None:
+def check_method(method: str | OwnMethod) -> None:
+    """Refuse what is not a method of `suppress`.
+
+    Raises
+    ------
+    InputError
+    """
     if callable(method):
         return
     name, _, solver = method.partition(":") if isinstance(method, str) else ("", "", "")
@@ -235,7 +242,7 @@ def _check_method(method: str | OwnMethod) -> None:
 
 def _check_second(check: str, problem: Problem) -> None:
     """Refuse a second opinion that is not one, or that would take too long."""
-    _check_method(check)
+    check_method(check)
     if not isinstance(check, str) or not check.startswith("ilp"):
         msg = f"check {check!r} is not 'ilp' or 'ilp:SOLVER'"
         raise InputError(msg)

@@ -22,6 +22,7 @@ from benchmarks.frozen import FROZEN
 from benchmarks.goals import Goal, contradictions, missed, seconds_text
 from benchmarks.specs import GROUPS, Spec, choose, digest, specs
 from cellveil import signals
+from cellveil.comparing.modular import trees_of
 from csp import audit, suppress
 from csp.errors import InputError
 from tests.support.schedules import replace_phases
@@ -483,7 +484,7 @@ def test_unsafe_patterns_are_counted():
 
 def test_trees_are_read_off_the_relations():
     problem = posed.count_tree(((2, 2), (3,)))
-    rows, columns = argus.trees_of(problem.table)
+    rows, columns = trees_of(problem.table)
     assert len(rows) == 6
     assert len(columns) == 3
     assert set(columns.values()) == {problem.table.roots[1]}
