@@ -12,6 +12,7 @@ from attacks.bayes.decoys import DecoyRule
 from attacks.bayes.priors import Prior, uniform
 from attacks.bayes.risk import CellRisk, risk_of, unsafe_shares
 from attacks.bayes.rule_table import RuleTable
+from csp.calls import expect
 from csp.clock import Clock
 from csp.errors import InputError
 from csp.exact import Number
@@ -127,6 +128,7 @@ def choose_rate(
     ('0.01', 1)
     """
     clock = Clock.of(time_limit)
+    expect(mechanism, Mechanism, "mechanism")
     if mechanism.defence is None:
         msg = "the mechanism has no decoys; give Mechanism(..., defence=Decoys(0.1))"
         raise InputError(msg)

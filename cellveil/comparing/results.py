@@ -392,7 +392,6 @@ _BY_METHOD: dict[str, tuple[str, Callable[[Any], str]]] = {
     "method": ("method", _text),
     "tables": ("tables", _whole),
     "safe": ("safe", _whole),
-    "secondary_mean": ("secondary", _decimal),
     "cost_mean": ("cost", _decimal),
     "gap_mean": (r"gap (\%)", _percent),
     "cheapest": ("cheapest", _whole),

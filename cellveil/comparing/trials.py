@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.algorithm_known.matching_attack import OPEN, UNJUDGED, UNSAFE, Matching, matching
+from attacks.algorithm_known.matching_attack import matching
+from attacks.algorithm_known.matching_results import Matching
 from cellveil.comparing.modular import modular
 from csp.audits.audit import Audit, judge
 from csp.audits.intervals import intervals
@@ -120,13 +121,15 @@ class Trial:
         """Cells that were attacked, those of them proved unsafe, and those that were not judged."""
         if self.attacked is None or self.sensitive is None:
             return dict.fromkeys(TALLY)
-        unsafe = self.attacked.verdict == UNSAFE
+        marks = np.zeros(len(self.attacked.release.pattern), bool)
+        marks[self.attacked.cells] = self.sensitive
+        found = self.attacked.tally(marks)
         return {
-            "attacked": len(unsafe),
-            "attacked_primary": int(self.sensitive.sum()),
-            "unsafe": int(unsafe.sum()),
-            "unsafe_primary": int((unsafe & self.sensitive).sum()),
-            "undecided": int(np.isin(self.attacked.verdict, (OPEN, UNJUDGED)).sum()),
+            "attacked": found["cells"],
+            "attacked_primary": found["primary"],
+            "unsafe": found["unsafe"],
+            "unsafe_primary": found["unsafe_primary"],
+            "undecided": found["undecided"] + found["not_judged"],
         }
 
 

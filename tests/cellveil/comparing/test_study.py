@@ -171,7 +171,7 @@ def test_the_summary_adds_up_the_frame(found: Study) -> None:
 
 def test_the_table_for_a_paper_has_the_numbers_of_the_summary(found: Study) -> None:
     lines = found.to_latex().splitlines()
-    assert lines[0] == r"\begin{tabular}{lrrrrrrrrrr}"
+    assert lines[0] == r"\begin{tabular}{lrrrrrrrrr}"
     assert lines[-1] == r"\end{tabular}"
     heads = lines[2].removesuffix(r" \\").split(" & ")
     for line, (method, facts) in zip(lines[4:-2], found.summary().items(), strict=True):
