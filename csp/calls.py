@@ -34,6 +34,31 @@ _TABLES = (
     "Table.from_microdata (one record per row), Table.from_frame (one cell per row) or "
     "Table.from_array"
 )
+_RESULTS = (
+    "results are made by csp.protect and csp.suppress (a method of your own: method=function), and "
+    "csp.audit(problem, pattern) judges a pattern"
+)
+_ADVICE = {
+    ("Suppression", ""): _RESULTS,
+    ("Protected", ""): _RESULTS,
+    ("Audit", ""): _RESULTS,
+    ("Problem", ""): "Problem.of(table, primary, spl=...) fills in what is not given, and "
+    "Mechanism(rules).problem(table) poses the problem of a table",
+    ("Release", ""): "Release.of(table, pattern) makes one of a table",
+    (
+        "Mechanism",
+        "method",
+    ): "give it where it runs: mechanism.protect(table, method=...)",
+}
+"""What is said of arguments that are missing (""), or are not there, in place of all there are."""
+
+_ASKED = ("width", "strict", "cost", "margins", "singletons", "unions", "integer", "defence")
+_ADVICE |= {
+    ("protect_many", name): f"it belongs to the mechanism: protect_many(tables, Mechanism(rules, "
+    f"{name}=...))"
+    for name in _ASKED
+}
+
 _MENDS = {
     "Table": f"make one with {_TABLES}",
     "Problem": "pose one with Mechanism(rules).problem(table), or read a JJ file with read_jj",
@@ -80,7 +105,10 @@ def _fault(
         unknown = [name for name in kwargs if name not in known]
         takes = f"it takes {', '.join(known)}" if known else "it takes none"
         if not unknown:
-            return InputError(f"{called}: {error}; {takes}")
+            return InputError(f"{called}: {error}; {_ADVICE.get((called, ''), takes)}")
+        advice = _ADVICE.get((called, unknown[0]))
+        if advice is not None:
+            return InputError(f"{called} has no argument {unknown[0]!r}; {advice}")
         near = get_close_matches(unknown[0], known, 1, 0.5)
         hint = f"did you mean {near[0]!r}?" if near else takes
         return InputError(f"{called} has no argument {unknown[0]!r}; {hint}")
