@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.comparing.latex import BY_METHOD, BY_TABLE, tabular
 from cellveil.comparing.trials import TALLY, Trial
 from csp.calls import check_choice
 from csp.errors import InputError, argument
@@ -26,11 +27,6 @@ _COSTS = ("cost", "bound", "gap", "cost_mean", "gap_mean")
 
 _ROWS = ("methods", "tables")
 _KINDS = ("profile", "unsafe", "widths")
-
-_LATEX = str.maketrans({
-    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -225,30 +221,15 @@ class Study:
         """
         check_choice("rows", rows, _ROWS)
         if rows == "tables":
-            columns = self._columns(reveal=reveal)
-            heads: dict[str, tuple[str, Callable[[Any], str]]] = dict(_BY_TABLE)
-            lines = list(range(len(self.trials)))
+            columns, heads = self._columns(reveal=reveal), BY_TABLE
         else:
             by_method = self.summary(reveal=reveal)
-            columns = {"method": list(by_method)} | {
-                name: [facts[name] for facts in by_method.values()]
-                for name in next(iter(by_method.values()), {})
-            }
-            heads = dict(_BY_METHOD)
-            lines = list(range(len(by_method)))
+            columns, heads = {"method": list(by_method)}, BY_METHOD
+            for name in next(iter(by_method.values()), {}):
+                columns[name] = [facts[name] for facts in by_method.values()]
         if not self.shows_costs(reveal=reveal):
             heads = {name: head for name, head in heads.items() if name not in _COSTS}
-        heads = {name: head for name, head in heads.items() if name in columns}
-        left = sum(name in ("table", "method") for name in heads)
-        body = [
-            " & ".join(say(columns[name][i]) for name, (_, say) in heads.items()) + r" \\"
-            for i in lines
-        ]
-        return "\n".join([
-            rf"\begin{{tabular}}{{{'l' * left}{'r' * (len(heads) - left)}}}", r"\hline",
-            " & ".join(words for words, _ in heads.values()) + r" \\", r"\hline",
-            *body, r"\hline", r"\end{tabular}",
-        ]) + "\n"  # fmt: skip
+        return tabular(columns, heads)
 
     def plot(self, kind: str = "profile", *, reveal: bool = False) -> Figure:
         """Draw the study.
@@ -351,62 +332,6 @@ def _counted(trials: Iterable[Trial]) -> Iterator[tuple[int, int, int]]:
         yield trial.cells or 0, tally["attacked_primary"] or 0, tally["unsafe_primary"] or 0
 
 
-# ---- words ---------------------------------------------------------------------------------------
-
-
 def _mean(numbers: Iterable[float | None]) -> float | None:
     known = [number for number in numbers if number is not None]
     return float(np.mean(known)) if known else None
-
-
-def _text(value: object) -> str:
-    return str(value).translate(_LATEX)
-
-
-def _whole(value: float | None) -> str:
-    return "--" if value is None else f"{value:g}"
-
-
-def _decimal(value: float | None) -> str:
-    return "--" if value is None else f"{value:.2f}"
-
-
-def _short(value: float | None) -> str:
-    return "--" if value is None else f"{value:.2g}"
-
-
-def _percent(value: float | None) -> str:
-    return "--" if value is None else f"{100 * value:.1f}"
-
-
-def _yes(value: bool | None) -> str:  # noqa: FBT001 (a cell of the table)
-    return "--" if value is None else "yes" if value else "no"
-
-
-_ATTACKED = {
-    "attacked_primary": ("attacked", _whole),
-    "unsafe_primary": ("unsafe", _whole),
-    "undecided": ("undecided", _whole),
-}
-_BY_METHOD: dict[str, tuple[str, Callable[[Any], str]]] = {
-    "method": ("method", _text),
-    "tables": ("tables", _whole),
-    "safe": ("safe", _whole),
-    "cost_mean": ("cost", _decimal),
-    "gap_mean": (r"gap (\%)", _percent),
-    "cheapest": ("cheapest", _whole),
-    "cpu_mean": ("CPU (s)", _short),
-    **_ATTACKED,
-}
-_BY_TABLE: dict[str, tuple[str, Callable[[Any], str]]] = {
-    "table": ("table", _text),
-    "method": ("method", _text),
-    "cells": ("cells", _whole),
-    "primary": ("primary", _whole),
-    "secondary": ("secondary", _whole),
-    "cost": ("cost", _whole),
-    "gap": (r"gap (\%)", _percent),
-    "safe": ("safe", _yes),
-    "cpu": ("CPU (s)", _short),
-    **_ATTACKED,
-}
