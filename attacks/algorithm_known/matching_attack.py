@@ -6,7 +6,7 @@ runs it on every completion of the release; only those that reproduce the patter
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, overload
 
 import numpy as np
@@ -45,13 +45,13 @@ def matching(
 ) -> Matching: ...  # fmt: skip
 @overload
 def matching(
-    release: Sequence[Release] | Mapping[str, Release], mechanism: Algorithm, *,
+    release: Iterable[Release] | Mapping[str, Release], mechanism: Algorithm, *,
     method: str = ..., width: Number | None = ..., time_limit: float | None = ...,
     max_tables: int = ..., draws: int = ..., seed: int = ...,
     progress: Callable[[int, int], None] | None = ...,
 ) -> Matchings: ...  # fmt: skip
 def matching(
-    release: Release | Sequence[Release] | Mapping[str, Release],
+    release: Release | Iterable[Release] | Mapping[str, Release],
     mechanism: Algorithm,
     *,
     method: str = "auto",
@@ -69,7 +69,7 @@ def matching(
 
     Parameters
     ----------
-    release : Release, or sequence or mapping of them
+    release : Release, or iterable or mapping of them
         Also of a table that somebody else published (`csp.Release.from_frame`), with a guessed
         algorithm. Ranges that are published count as bounds that the algorithm knew too. Several
         are attacked one by one, each by itself (`attacks.differencing` puts them together).
@@ -171,13 +171,13 @@ def matching(
 
 
 def _attack_each(
-    releases: Sequence[Release] | Mapping[str, Release], mechanism: Algorithm,
+    releases: Iterable[Release] | Mapping[str, Release], mechanism: Algorithm,
     progress: Callable[[int, int], None] | None, options: dict[str, Any],
 ) -> Matchings:  # fmt: skip
     """Attack releases one by one; an error of one of them is its result."""
     if not isinstance(mechanism, Mechanism):
         check_callable(mechanism)
-    if not isinstance(releases, (Mapping, Sequence)):
+    if not isinstance(releases, Iterable):
         expect(releases, Release, "release")
     named: Mapping[Any, Release] = (
         releases if isinstance(releases, Mapping) else dict(enumerate(releases))

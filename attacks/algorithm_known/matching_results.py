@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -310,12 +310,14 @@ class Matchings:
         """Primary cells of each release."""
         if marks is None:
             return [None] * len(self.names)
-        named = marks if isinstance(marks, Mapping) else None
-        if named is not None and {str(name) for name in named} == set(self.names):
-            by_text = {str(name): flags for name, flags in named.items()}
-            return [by_text[name] for name in self.names]
-        if named is None and isinstance(marks, Sequence) and len(marks) == len(self.names):
-            return list(marks)
+        if isinstance(marks, Mapping):
+            by_text = {str(name): flags for name, flags in marks.items()}
+            if set(by_text) == set(self.names):
+                return [by_text[name] for name in self.names]
+        elif isinstance(marks, Iterable):
+            given = list(marks)
+            if len(given) == len(self.names):
+                return given
         msg = f"marks must be {len(self.names)} arrays, one for each release, or have their names"
         raise InputError(msg)
 

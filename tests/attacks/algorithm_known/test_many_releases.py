@@ -40,7 +40,7 @@ def drawn() -> list[Table]:
 
 @pytest.fixture(scope="module")
 def several() -> Matchings:
-    return matching([Release.of(table, program(table)) for table in drawn()], program, width=5)
+    return matching((Release.of(table, program(table)) for table in drawn()), program, width=5)
 
 
 def test_each_release_is_attacked_as_alone(several: Matchings) -> None:

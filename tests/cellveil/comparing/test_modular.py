@@ -8,10 +8,12 @@ import pytest
 import csp
 import instances
 from cellveil.comparing.modular import modular, trees_of
+from cellveil.comparing.own_methods import study
 from csp import InputError, Mechanism, Problem, Release, Table, audit
 from csp.solve.result import cost_of
 from instances import synthetic
 from tests.support import oracles
+from tests.support.independent_audit import unmet
 
 MECHANISM = Mechanism("FREQ(5)", width=5)
 
@@ -66,6 +68,19 @@ def test_it_is_the_same_each_time_and_seldom_far_from_the_optimum() -> None:
         if audit(problem, pattern, only_primary=True).safe:
             assert cost_of(problem, pattern) >= best.cost
     assert sum(mine for mine, _ in costs) <= 1.3 * sum(best for _, best in costs)
+
+
+def test_what_subtables_disclose_together_is_not_seen() -> None:
+    # Each subtable is safe by itself, and linear programs over all relations find narrow cells.
+    mechanism = Mechanism("FREQ(5)", width=8)
+    problem = mechanism.problem(synthetic.hierarchical(5, ((2, 2), (2, 2)), mean=7, sd=6))
+    pattern = modular(problem)
+    narrow = unmet(problem, pattern)
+    assert len(narrow) > 0
+    assert narrow == sorted({v.cells[0] for v in audit(problem, pattern).violations})
+    trial = study(problem.table, mechanism, "modular").trials[0]
+    assert trial.safe is False
+    assert len(trial.violations) == len(narrow)
 
 
 def test_contributors_and_cells_suppressed_beforehand() -> None:
