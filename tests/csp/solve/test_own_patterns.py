@@ -12,7 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from csp import InputError, Mechanism, Problem, Table, audit, protect, protect_many
+from csp import (
+    Decoys,
+    InputError,
+    Key,
+    Mechanism,
+    Problem,
+    Table,
+    audit,
+    protect,
+    protect_many,
+)
 from csp.errors import CertificateError
 from csp.solve import suppress
 from instances import synthetic
@@ -184,6 +194,18 @@ def test_a_function_protects_a_table_and_its_name_is_shown() -> None:
     assert one.suppression.method == "all_but_public"
     many = protect_many([table, table], mechanism, method=all_but_public)
     assert [out.pattern.sum() for out in many] == [9, 9]  # type: ignore[union-attr]
+
+
+def test_with_decoys_every_cell_of_a_function_is_wide() -> None:
+    table = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
+    decoys = Decoys("0.2", Key(bytes(range(40))))
+    mechanism = Mechanism("FREQ(10)", width=10, defence=decoys)
+    found = mechanism.protect(table, method=all_but_public)
+    for cell in np.flatnonzero(found.pattern).tolist():
+        low, high = oracles.rational_interval(table, found.pattern.tolist(), cell)
+        assert high is None or (low is not None and high - low >= 10)
+    with pytest.raises(CertificateError, match="'primary_only' fails its audit"):
+        mechanism.protect(table, method=primary_only)
 
 
 def test_a_heuristic_and_then_our_search() -> None:
