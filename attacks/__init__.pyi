@@ -2,8 +2,9 @@ from attacks import algorithm_known as algorithm_known
 from attacks import bayes as bayes
 from attacks import fibre as fibre
 from attacks import release_alone as release_alone
-from attacks.algorithm_known.matching_attack import Matching as Matching
 from attacks.algorithm_known.matching_attack import matching as matching
+from attacks.algorithm_known.matching_results import Matching as Matching
+from attacks.algorithm_known.matching_results import Matchings as Matchings
 from attacks.attack_findings import AttackReport as AttackReport
 from attacks.attack_report import report as report
 from attacks.bayes.algorithm_safety import algorithm_safety as algorithm_safety

@@ -14,7 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attacks.algorithm_known.matching_attack import OPEN, SAFE, UNSAFE, Matching, matching
+from attacks.algorithm_known.attack_run import OPEN, SAFE, UNSAFE
+from attacks.algorithm_known.matches import Algorithm
+from attacks.algorithm_known.matching_attack import matching
+from attacks.algorithm_known.matching_results import UNJUDGED, Matching
+from attacks.algorithm_known.public_view import check_callable
 from attacks.attack_findings import CUT_SHORT, NOT_RUN, RAN, AttackReport, Ends, Finding
 from attacks.bayes.posterior import posterior
 from attacks.bayes.priors import Prior, uniform
@@ -50,7 +54,7 @@ class _Setting:
     """What is attacked, and what attackers know."""
 
     release: Release
-    mechanism: Mechanism | None
+    mechanism: Algorithm | None
     knowledge: Sequence[Knowledge]
     counts: ArrayLike | None
     others: Sequence[Release]
@@ -63,7 +67,7 @@ class _Setting:
 
 def report(
     release: Release,
-    mechanism: Mechanism | None = None,
+    mechanism: Algorithm | None = None,
     *,
     knowledge: Sequence[Knowledge] = (),
     counts: ArrayLike | None = None,
@@ -82,9 +86,10 @@ def report(
     Parameters
     ----------
     release : Release
-    mechanism : Mechanism, optional
+    mechanism : Mechanism or callable, optional
         If the attacker knows the algorithm: for `matching` and `posterior`. Rules that look at one
-        cell at a time also judge `disclosed_sums`.
+        cell at a time also judge `disclosed_sums`. A function (see `attacks.matching`) is for
+        `matching` alone, with `width` as the width that it promises.
     knowledge : sequence of Knowledge, optional
         What contributors know (`attacks.knowledge_of`): for `insiders` and `smallest_coalition`.
     counts : (n,) int, optional
@@ -94,7 +99,8 @@ def report(
     prior : callable, optional
         For `posterior`; under decoys all values are equally probable by default.
     width, percent : Number, optional
-        What coalitions must not reach, one of them (see `attacks.smallest_coalition`).
+        What coalitions must not reach, one of them (see `attacks.smallest_coalition`). With a
+        function, the width is also what it promises the interval of every suppressed cell.
     integer : bool, optional
         Whether the attacker knows that cells are whole units; as the mechanism has it by default,
         and true without one.
@@ -129,8 +135,10 @@ def report(
     """
     clock = Clock.of(time_limit)
     table = complete(release, time_limit=clock.seconds)
+    if mechanism is not None and not isinstance(mechanism, Mechanism):
+        check_callable(mechanism)
     if integer is None:
-        integer = mechanism is None or mechanism.attacker_is_integer(table)
+        integer = mechanism.attacker_is_integer(table) if isinstance(mechanism, Mechanism) else True
     if max_tables <= 0:
         msg = f"max_tables must be a positive number of tables, got {max_tables!r}"
         raise InputError(msg)
@@ -186,7 +194,7 @@ def _disclosed(setting: _Setting, clock: Clock) -> _Found:
 
 def _sums(setting: _Setting, clock: Clock) -> _Found:
     rule = None
-    if setting.mechanism is not None:
+    if isinstance(setting.mechanism, Mechanism):
         rules = as_rule(setting.mechanism.rules)
         rule = rules if rules.cellwise else None
     found = disclosed_sums(setting.release, rule, integer=setting.integer, time_limit=clock.seconds)
@@ -265,16 +273,21 @@ def _differencing(setting: _Setting, clock: Clock) -> _Found:
 def _matching(setting: _Setting, clock: Clock) -> _Found:
     assert setting.mechanism is not None
     found = matching(
-        setting.release, setting.mechanism, max_tables=setting.max_tables, time_limit=clock.seconds
-    )
+        setting.release, setting.mechanism, max_tables=setting.max_tables,
+        width=None if isinstance(setting.mechanism, Mechanism) else setting.width,
+        time_limit=clock.seconds,
+    )  # fmt: skip
     tally = [int((found.verdict == word).sum()) for word in (SAFE, UNSAFE, OPEN)]
     verdict = "{} suppressed cells are proved safe, {} proved unsafe, {} undecided.".format(*tally)
+    if (found.verdict == UNJUDGED).any():
+        left = int((found.verdict == UNJUDGED).sum())
+        verdict = f"{verdict[:-1]}, {left} not judged: the function was given no width= to promise."
     exposed = _exposed(found.cells, found.verdict == UNSAFE, found.lower, found.upper)
     return verdict, exposed, found, found.complete
 
 
 def _posterior(setting: _Setting, clock: Clock) -> _Found:
-    assert setting.mechanism is not None
+    assert isinstance(setting.mechanism, Mechanism)
     found = posterior(
         setting.release, setting.mechanism, prior=setting.prior or uniform,
         max_tables=setting.max_tables, time_limit=clock.seconds,
@@ -305,6 +318,10 @@ def _lacking(setting: _Setting) -> dict[str, str]:
     if setting.mechanism is None:
         lacking |= dict.fromkeys(
             ("matching", "posterior"), "The algorithm is not known (mechanism)."
+        )
+    elif not isinstance(setting.mechanism, Mechanism):
+        lacking["posterior"] = (
+            "It needs a Mechanism; attacks.algorithm_safety tells the probabilities of a function."
         )
     elif setting.prior is None and setting.mechanism.defence is None:
         lacking["posterior"] = "No prior was given (prior=), and the mechanism has no decoys."

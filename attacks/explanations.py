@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from attacks.algorithm_known.public_view import check_mechanism
 from attacks.descriptions import cell_name, joined, number, position, relation_name
 from attacks.release_alone.bound_proofs import Equation, Proof, ends, shortened
 from attacks.release_alone.disclosed_cells import combination, determined
@@ -278,7 +279,8 @@ def explain(
     Raises
     ------
     InputError
-        If there is no such cell, it is published, or no table is consistent with it.
+        If there is no such cell, it is published, no table is consistent with it, or the mechanism
+        is a function.
     OutOfTime
         If the time limit passed before the ends were known.
     CertificateError
@@ -304,6 +306,8 @@ def explain(
         msg = f"cell {cell_name(release, i)} is published; explain takes suppressed cells"
         raise InputError(msg)
     table = complete(release, time_limit=clock.seconds)
+    if mechanism is not None:
+        check_mechanism(mechanism, "explain", "attacks.matching, which says what is left of a cell")
     if integer is None:
         integer = mechanism is None or mechanism.attacker_is_integer(table)
     rational, whole = ends(table, release.pattern, integer=integer, cells=[i], clock=clock)

@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.comparing.modular import trees_of
 from csp.errors import InputError
 from csp.exact import units_text
 from csp.problem.jj import write_jj
 from csp.problem.problem import Problem
-from csp.tables.table import Table
 
-__all__ = ["Found", "minutes", "optimal", "prepare_modular", "prepare_optimal", "trees_of"]
+__all__ = ["Found", "minutes", "optimal", "prepare_modular", "prepare_optimal"]
 
 _TOTAL = "Total"
 _LETTERS = {"u": "U", "s": "S", "z": "P"}
@@ -167,43 +167,6 @@ def prepare_modular(problem: Problem, folder: Path, time_limit: float) -> Callab
         return Found(pattern, None, proven=False, words="done")
 
     return solve
-
-
-def trees_of(table: Table) -> list[dict[str, str]]:
-    """Parent of every code but the root, for each dimension, as the relations tell it.
-
-    Raises
-    ------
-    InputError
-        If the table is not a full cross of one tree in each dimension.
-    """
-    msg = "the table is not a full cross of hierarchies"
-    relations, labels = table.relations, table.labels
-    parents: list[dict[str, str]] = [{} for _ in table.roots]
-    if not table.roots or any(len(label) != len(parents) for label in labels):
-        raise InputError(msg)
-    for row in range(relations.shape[0]):
-        span = slice(relations.indptr[row], relations.indptr[row + 1])
-        cells, signs = relations.indices[span].tolist(), relations.data[span].tolist()
-        totals = [c for c, sign in zip(cells, signs, strict=True) if sign == -1]
-        parts = [c for c, sign in zip(cells, signs, strict=True) if sign == 1]
-        if len(totals) != 1 or len(totals) + len(parts) != len(cells):
-            raise InputError(msg)
-        total = labels[totals[0]]
-        for part in parts:
-            differ = [d for d, code in enumerate(labels[part]) if code != total[d]]
-            if len(differ) != 1:
-                raise InputError(msg)
-            d = differ[0]
-            if parents[d].setdefault(labels[part][d], total[d]) != total[d]:
-                raise InputError(msg)
-    whole = math.prod(len(p) + 1 for p in parents)
-    rooted = all(
-        set(p.values()) <= {*p, root} for p, root in zip(parents, table.roots, strict=True)
-    )
-    if whole != table.n_cells or not rooted:
-        raise InputError(msg)
-    return parents
 
 
 def _write_modular(problem: Problem, folder: Path) -> list[dict[str, str]]:

@@ -51,6 +51,14 @@ def bench(
             show_default="ours and those each spec names",
         ),
     ] = None,
+    solver: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=FILE.py:FUNCTION",
+            help="A function of your own that takes a problem and returns its pattern, beside "
+            "ours or those that --peers names.",
+        ),
+    ] = None,
     time_limit: Annotated[
         float | None,
         typer.Option(
@@ -78,6 +86,7 @@ def bench(
     results is unsafe or contradicts a proof or a known optimum, 2 bad input.
     """
     del debug  # read by the class of the command
+    from benchmarks.own import PREFIX
     from benchmarks.peers import expand
     from benchmarks.run import benchmark
     from benchmarks.specs import choose, specs
@@ -94,6 +103,8 @@ def bench(
         if not names:
             msg = "--peers names no solver"
             raise InputError(msg)
+    if solver:
+        names = [*(names or ["ours"]), *expand([f"{PREFIX}:{one}" for one in solver])]
     if show:
         for line in listing(chosen, names):
             typer.echo(line)

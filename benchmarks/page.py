@@ -7,6 +7,7 @@ from pathlib import Path
 
 from benchmarks.frozen import FROZEN
 from benchmarks.goals import contradictions, missed, seconds_text
+from benchmarks.own import PREFIX
 from benchmarks.peers import BASES, Run
 from benchmarks.results import Row, machine, versions
 from benchmarks.specs import Spec
@@ -81,8 +82,9 @@ def run_words(run: Run, scale: int) -> str:
 
 def _head(rows: Sequence[Row]) -> list[str]:
     lines = [f"Machine: {machine()}.", ""]
-    bases = dict.fromkeys(["ours", *(row.run.solver.partition(":")[0] for row in rows)])
-    lines += [f"* {base}: {versions(base)}" for base in sorted(bases, key=BASES.index)]
+    named = [row.run.solver for row in rows]
+    named = [one if one.startswith(f"{PREFIX}:") else one.partition(":")[0] for one in named]
+    lines += [f"* {name}: {versions(name)}" for name in _ordered(["ours", *named])]
     lines += [
         "",
         (

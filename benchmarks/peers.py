@@ -2,9 +2,10 @@
 
 Solvers are named ``ours`` (or ``ours:METHOD``), ``argus`` (pytauargus, optimal), ``modular``
 (pytauargus, HiTaS), ``ilp`` (the PuLP program with HiGHS), ``ilp:NAME`` (with another solver of
-PuLP), and ``without:NAME``, ours without a phase or separator of its schedule. Each run is a
-process of its own: a crash, a time-out or a missing package is an outcome, and memory and CPU can
-be compared. Every pattern is judged by our exact audit.
+PuLP), ``without:NAME``, ours without a phase or separator of its schedule, and
+``own:NAME=FILE.py:FUNCTION``, a function of one's own (`benchmarks.own`). Each run is a process of
+its own: a crash, a time-out or a missing package is an outcome, and memory and CPU can be compared.
+Every pattern is judged by our exact audit.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks import own
 from benchmarks.argus import Found, minutes
 from benchmarks.posed import batch_of, of_batch
 from benchmarks.worker import SAMPLE, Answer, Job, pulp_solvers
@@ -35,7 +37,7 @@ from csp.solve.exact.schedule import NAMES
 
 __all__ = ["BASES", "Run", "attend", "expand", "run"]
 
-BASES = ("ours", "argus", "modular", "ilp", "without")
+BASES = ("ours", "argus", "modular", "ilp", "without", own.PREFIX)
 """Kinds of solver."""
 
 _CHILD = "from benchmarks.worker import main; main()"
@@ -103,15 +105,22 @@ def expand(names: Sequence[str]) -> list[str]:
     Raises
     ------
     InputError
-        For an unknown solver, or an unknown method or phase of ours.
+        For an unknown solver, an unknown method or phase of ours, or a function whose file is not
+        there.
     """
     known = {"ours": ("method", METHODS), "without": ("phase", NAMES)}
     found: list[str] = []
     for name in names:
         base, _, rest = name.partition(":")
         if base not in BASES or (rest and base in ("argus", "modular")):
-            msg = f"there is no solver {name!r}; there are {', '.join(BASES)}"
+            msg = (
+                f"there is no solver {name!r}; there are {', '.join(BASES)} (a function of your "
+                f"own: --solver {own.FORM})"
+            )
             raise InputError(msg)
+        if base == own.PREFIX:
+            found.append(own.checked(name))
+            continue
         if rest == "*" and base != "ours":
             found += [f"{base}:{one}" for one in (pulp_solvers() if base == "ilp" else NAMES)]
             continue
@@ -151,7 +160,8 @@ def run(
     -------
     Run
     """
-    job = Job(solver, problem, method, time_limit, task, tables)
+    there = own.resolved(solver) if solver.startswith(f"{own.PREFIX}:") else solver
+    job = Job(there, problem, method, time_limit, task, tables)
     with tempfile.TemporaryDirectory(prefix="cellveil-benchmarks-") as name:
         folder = Path(name)
         with (folder / "job.pickle").open("wb") as file:
@@ -160,7 +170,7 @@ def run(
         ended = attend(command, folder, _patience(solver, time_limit))
         if isinstance(ended, Run):
             return replace(ended, solver=solver)
-    return _judged(job, ended)
+    return replace(_judged(job, ended), solver=solver)
 
 
 def attend(command: Sequence[str], folder: Path, patience: float) -> Answer | Run:
@@ -226,7 +236,7 @@ def _patience(solver: str, time_limit: float) -> float:
     base, _, name = solver.partition(":")
     if base in ("argus", "modular"):
         return 90.0 * minutes(time_limit) + 30.0
-    if base == "ilp" and name not in ("", "HiGHS"):
+    if base == own.PREFIX or (base == "ilp" and name not in ("", "HiGHS")):
         return time_limit + 2.0
     return 1.5 * time_limit + 30.0
 

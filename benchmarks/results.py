@@ -20,6 +20,7 @@ from pathlib import Path
 
 import cellveil
 import csp
+from benchmarks.own import PREFIX, fingerprint
 from benchmarks.peers import Run
 from csp.errors import InputError
 from csp.formats.files import atomic_writer
@@ -112,6 +113,8 @@ def versions(solver: str) -> str:
     code are told apart.
     """
     base = solver.partition(":")[0].replace("without", "ours")
+    if base == PREFIX:
+        return f"python {platform.python_version()}; {fingerprint(solver)}"
     words = []
     if base in ("ours", "ilp"):
         words = [

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.argus import Found, prepare_modular, prepare_optimal
+from benchmarks.own import PREFIX, prepare_own
 from benchmarks.posed import batch_of, of_batch
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CellveilError, OutOfTime
@@ -122,6 +123,9 @@ def _prepared(job: Job, folder: Path) -> Solve:
         return _ours(job, job.method, frozenset({name}))
     if base == "ilp":
         return _ilp(job, name)
+    if base == PREFIX:
+        mine = prepare_own(job.solver, job.problem)
+        return lambda: (mine(), None, 1)
     prepare = {"argus": prepare_optimal, "modular": prepare_modular}[base]
     run = prepare(job.problem, folder, job.time_limit)
     return lambda: (run(), None, 1)

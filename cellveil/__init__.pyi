@@ -1,6 +1,7 @@
 import attacks as attacks
 import instances as instances
 import microagg as microagg
+from cellveil.comparing.own_methods import study as study
 from cellveil.crosstabs.result import Crosstab as Crosstab
 from cellveil.crosstabs.tabulation import crosstab as crosstab
 from cellveil.sessions.session import Session as Session

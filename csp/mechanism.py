@@ -33,6 +33,7 @@ from csp.release.release import Release
 from csp.rules import Manual, Rule, as_rule
 from csp.rules.base import parts_of
 from csp.solve import Progress, Suppression, suppress
+from csp.solve.own_patterns import OwnMethod
 from csp.tables.codes import Labels
 from csp.tables.table import Part, Table
 
@@ -100,8 +101,9 @@ class Mechanism(Posing):
     @named_errors
     def protect(
         self, table: Table, *, keep: Release | None = None, public: ArrayLike | None = None,
-        apriori: Sequence[Statement] = (), method: str = "auto", time_limit: float | None = None,
-        gap: float = 0.0, seed: int = 0, progress: Callable[[Any], None] | None = None,
+        apriori: Sequence[Statement] = (), method: str | OwnMethod = "auto",
+        time_limit: float | None = None, gap: float = 0.0, seed: int = 0,
+        progress: Callable[[Any], None] | None = None,
     ) -> Protected:  # fmt: skip
         """Suppress, audit and release a table.
 
@@ -117,7 +119,8 @@ class Mechanism(Posing):
             What is known of single cells beforehand, from `csp.read_apriori`; cells that it makes
             sensitive keep the levels of a MAN(margin) among the rules, or the width.
         method, time_limit, gap, seed, progress
-            See `csp.suppress`. The time limit includes the last audit.
+            See `csp.suppress`; a method of your own is a function of the problem. The time limit
+            includes the last audit.
 
         Returns
         -------
@@ -684,8 +687,9 @@ def protect(
     width: Number | None = None, strict: bool = False, cost: str | Callable[[Table], Any] = "unit",
     margins: str = "suppress", singletons: bool | None = None, unions: bool = False,
     integer: bool | None = None, defence: Decoys | None = None, keep: Release | None = None,
-    apriori: Sequence[Statement] = (), method: str = "auto", time_limit: float | None = None,
-    gap: float = 0.0, seed: int = 0, progress: Callable[[Any], None] | None = None,
+    apriori: Sequence[Statement] = (), method: str | OwnMethod = "auto",
+    time_limit: float | None = None, gap: float = 0.0, seed: int = 0,
+    progress: Callable[[Any], None] | None = None,
 ) -> Protected:  # fmt: skip
     """Protect a table in one call: ``Mechanism(rules, ...).protect(table, ...)``.
 
@@ -724,21 +728,23 @@ def protect(
 
 @overload
 def protect_many(
-    tables: Sequence[Table], mechanism: Mechanism | Rule | str, *, method: str = ...,
-    time_limit: float | None = ..., gap: float = ..., seed: int = ...,
+    tables: Sequence[Table], mechanism: Mechanism | Rule | str, *,
+    method: str | OwnMethod = ..., time_limit: float | None = ..., gap: float = ...,
+    seed: int = ...,
     progress: Callable[[int, int], None] | None = ...,
 ) -> list[Outcome]: ...  # fmt: skip
 @overload
 def protect_many(
-    tables: Mapping[str, Table], mechanism: Mechanism | Rule | str, *, method: str = ...,
-    time_limit: float | None = ..., gap: float = ..., seed: int = ...,
+    tables: Mapping[str, Table], mechanism: Mechanism | Rule | str, *,
+    method: str | OwnMethod = ..., time_limit: float | None = ..., gap: float = ...,
+    seed: int = ...,
     progress: Callable[[int, int], None] | None = ...,
 ) -> dict[str, Outcome]: ...  # fmt: skip
 @named_errors
 def protect_many(
     tables: Sequence[Table] | Mapping[str, Table], mechanism: Mechanism | Rule | str, *,
-    method: str = "auto", time_limit: float | None = None, gap: float = 0.0, seed: int = 0,
-    progress: Callable[[int, int], None] | None = None,
+    method: str | OwnMethod = "auto", time_limit: float | None = None, gap: float = 0.0,
+    seed: int = 0, progress: Callable[[int, int], None] | None = None,
 ) -> list[Outcome] | dict[str, Outcome]:  # fmt: skip
     """Protect tables side by side, each on its own.
 

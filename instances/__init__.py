@@ -6,6 +6,8 @@ Every file in the folder ``data`` names its source; tests state what is known of
 from __future__ import annotations
 
 import json
+from difflib import get_close_matches
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,30 @@ from csp.problem.problem import Problem
 from csp.tables.table import Table
 
 __all__ = ["load", "naive_pattern", "names", "path", "source"]
+
+_DRAWN = (
+    "instances.synthetic draws tables by seed: frequency_2d(rows, cols, seed), frequency_nd, "
+    "hierarchical, magnitude, linked, microdata, sparse"
+)
+_LISTED = "instances.names() lists what instances.load(name) gives"
+_ANSWERS = {
+    **dict.fromkeys(("random", "generate", "draw", "make", "create", "simulate", "sample"), _DRAWN),
+    **dict.fromkeys(
+        ("frequency_2d", "frequency_nd", "hierarchical", "magnitude", "linked"), _DRAWN
+    ),
+    **dict.fromkeys(("list", "available", "get", "read", "datasets", "tables"), _LISTED),
+}
+"""Names that were guessed, and what there is."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("synthetic", "business_patterns"):
+        return import_module(f"instances.{name}")
+    near = get_close_matches(name, [*__all__, "synthetic", "business_patterns"], 1)
+    hint = _ANSWERS.get(name) or (f"did you mean {near[0]!r}?" if near else f"{_DRAWN}; {_LISTED}")
+    msg = f"module 'instances' has no attribute {name!r}; {hint}"
+    raise AttributeError(msg)
+
 
 DATA = Path(__file__).resolve().parent / "data"
 

@@ -6,138 +6,52 @@ runs it on every completion of the release; only those that reproduce the patter
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.algorithm_known.attack_run import OPEN, SAFE, UNSAFE, AttackRun
+from attacks.algorithm_known.attack_run import SAFE, AttackRun
 from attacks.algorithm_known.large_network_search import network_search_of
 from attacks.algorithm_known.matches import Algorithm
+from attacks.algorithm_known.matching_results import UNJUDGED, Matching, Matchings
 from attacks.algorithm_known.network_search import NetworkSearch
-from attacks.algorithm_known.public_view import BlackBoxView, NeverPublished, PublicView, View
-from attacks.fibre.consistent_tables import Fibre
+from attacks.algorithm_known.public_view import (
+    BlackBoxView,
+    NeverPublished,
+    PublicView,
+    View,
+    check_callable,
+)
 from csp.clock import Clock, now
-from csp.errors import InputError
+from csp.errors import CellveilError, InputError, OutOfTime
 from csp.exact import MAX_VALUE, Number, ceil_fraction, exact, number_text
 from csp.mechanism import Mechanism
-from csp.names.calls import check_choice
+from csp.names.calls import check_choice, expect
 from csp.release.release import Release
 
-__all__ = ["METHODS", "OPEN", "SAFE", "UNJUDGED", "UNSAFE", "Matching", "matching"]
-
-UNJUDGED = "not judged: give width="
-"""Verdict of a cell that is not known exactly, where a function promises no width."""
+__all__ = ["METHODS", "matching"]
 
 METHODS = ("auto", "hull", "values", "all", "sample", "reference")
 _OF_FUNCTIONS = ("auto", "all", "sample")
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Matching:
-    """What the matching attack tells about the suppressed cells of a release.
-
-    Attributes
-    ----------
-    release : Release
-    cells : (k,) int64
-        Suppressed cells.
-    feasible_lower, feasible_upper : (k,) int64
-        What the relations alone tell.
-    lower, upper : (k,) int64
-        Effective feasibility interval (Minami and Abe 2019, Definition 5): hull of the matches
-        found. If the attack is complete, exact; otherwise the interval is at least this wide.
-        While no match is known (`matched` is 0), the feasible interval.
-    values : tuple of (v,) int64, or None
-        Values that matches give each cell: the hull may have gaps. None if only hulls were asked
-        for. If the attack is not complete, those found so far.
-    verdict : (k,) str
-        "proved safe": in every match in which the cell is primary, the hull leaves it the levels
-        that the mechanism promises. "proved unsafe": in some match it does not. "undecided": the
-        attack was cut short before either was proved.
-    named : (k,) str
-        Whether the matches tell that a cell is primary: "always", "never" or "sometimes"; "" if
-        that is not proved.
-    tested, matched : int
-        Tables tested one by one, and matches among them. Methods "auto" and "hull" pass over many.
-    fibre_size : int or None
-        Number of consistent tables, if it was counted.
-    left_out : float or None
-        If tables were drawn: with 95 % confidence, at most this share of the fibre are matches
-        outside the hulls (the first half of the draws makes hulls, the second half tests them; for
-        a chain the number of independent draws is an estimate). Says nothing about a single rare
-        table. None if nothing was drawn, or a chain may not reach every table.
-    complete : bool
-        Whether every table was tested or proved to tell nothing new.
-    method : str
-        "theorem": decoys exclude no table, so none was tested.
-    seconds : float
-    fibre : Fibre
-        The consistent tables: `Fibre.count`, `Fibre.kernel` and what else is known of them.
-    interrupted : bool
-        Whether Ctrl-C ended the attack, so that it is not complete.
-    """
-
-    release: Release
-    cells: NDArray[np.int64]
-    feasible_lower: NDArray[np.int64]
-    feasible_upper: NDArray[np.int64]
-    lower: NDArray[np.int64]
-    upper: NDArray[np.int64]
-    values: tuple[NDArray[np.int64], ...] | None
-    verdict: NDArray[np.str_]
-    named: NDArray[np.str_]
-    tested: int
-    matched: int
-    fibre_size: int | None
-    complete: bool
-    left_out: float | None
-    method: str
-    seconds: float
-    fibre: Fibre
-    interrupted: bool
-
-    def __repr__(self) -> str:
-        tally = ", ".join(
-            f"{int((self.verdict == word).sum())} {word}"
-            for word in (UNSAFE, SAFE, OPEN, UNJUDGED)
-            if (self.verdict == word).any()
-        )
-        return f"Matching({len(self.cells)} suppressed cells: {tally})"
-
-    def _repr_html_(self) -> str:
-        # Verdicts only: an effective interval may be the suppressed value.
-        from csp.tables.cross.html import notebook_list
-
-        rows = [
-            (*self.release.labels[cell], verdict)
-            for cell, verdict in zip(self.cells.tolist(), self.verdict.tolist(), strict=True)
-        ]
-        return notebook_list([repr(self)], [*self.release.names, "verdict"], rows)
-
-    @property
-    def width(self) -> NDArray[np.int64]:
-        """Width of each effective interval, shape (k,)."""
-        return self.upper - self.lower
-
-    @property
-    def kernel(self) -> NDArray[np.int64]:
-        """Basis of the integer kernel, shape (k, d): the directions in which tables differ.
-
-        Every table is `origin` plus an integer combination of the columns; where tables are tested
-        one by one, they are listed along them.
-        """
-        return self.fibre.kernel
-
-    @property
-    def origin(self) -> NDArray[np.int64]:
-        """The fixed solution that the kernel is added to: one consistent table, shape (k,)."""
-        return self.fibre.origin
-
-
+@overload
 def matching(
-    release: Release,
+    release: Release, mechanism: Algorithm, *, method: str = ..., width: Number | None = ...,
+    marks: NDArray[np.bool_] | None = ..., time_limit: float | None = ..., max_tables: int = ...,
+    draws: int = ..., seed: int = ..., progress: Callable[[int, int], None] | None = ...,
+) -> Matching: ...  # fmt: skip
+@overload
+def matching(
+    release: Iterable[Release] | Mapping[str, Release], mechanism: Algorithm, *,
+    method: str = ..., width: Number | None = ..., time_limit: float | None = ...,
+    max_tables: int = ..., draws: int = ..., seed: int = ...,
+    progress: Callable[[int, int], None] | None = ...,
+) -> Matchings: ...  # fmt: skip
+def matching(
+    release: Release | Iterable[Release] | Mapping[str, Release],
     mechanism: Algorithm,
     *,
     method: str = "auto",
@@ -148,16 +62,17 @@ def matching(
     draws: int = 3000,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
-) -> Matching:
+) -> Matching | Matchings:
     """Attack a release with the knowledge of the algorithm behind it.
 
     The true table is never needed, nor looked at.
 
     Parameters
     ----------
-    release : Release
+    release : Release, or iterable or mapping of them
         Also of a table that somebody else published (`csp.Release.from_frame`), with a guessed
-        algorithm. Ranges that are published count as bounds that the algorithm knew too.
+        algorithm. Ranges that are published count as bounds that the algorithm knew too. Several
+        are attacked one by one, each by itself (`attacks.differencing` puts them together).
     mechanism : Mechanism or callable
         What the adversary knows of the algorithm. With a defence: all but the key, which is not
         looked at; matches are tables that some key would publish so. A function stands for any
@@ -179,20 +94,20 @@ def matching(
         Of a function: least width that it promises the interval of every suppressed cell, in
         numbers of the measure. By default one unit: no value may be known exactly.
     marks : (n,) bool, optional
-        Primary cells, if the release told them apart.
+        Primary cells, if the release told them apart; of a single release.
     time_limit : float, optional
-        Wall seconds; then cells without a proof are "undecided".
+        Wall seconds, for each release; then cells without a proof are "undecided".
     max_tables : int
         Tables that "all" and "reference" test at most.
     draws, seed : int
         Tables to draw (method "sample"), and seed of all draws; it changes no proof.
     progress : callable, optional
-        Called with tables tested and matches now and then. KeyboardInterrupt ends the attack like
-        the time limit.
+        Called with tables tested and matches now and then; of several releases with those that are
+        done and all. KeyboardInterrupt ends the attack like the time limit.
 
     Returns
     -------
-    Matching
+    Matching, or Matchings of several releases
 
     Raises
     ------
@@ -235,12 +150,67 @@ def matching(
     >>> found.fibre_size, found.matched, found.values[0].tolist()
     (19, 16, [0, 1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 14, 15, 16, 17, 18])
     """
-    began, clock = now(), Clock.of(time_limit)
     check_choice("method", method, METHODS)
     for name, number in (("max_tables", max_tables), ("draws", draws)):
         if number <= 0:
             msg = f"{name} must be a positive number of tables, got {number!r}"
             raise InputError(msg)
+    options: dict[str, Any] = {
+        "method": method, "width": width, "time_limit": time_limit, "max_tables": max_tables,
+        "draws": draws, "seed": seed,
+    }  # fmt: skip
+    if isinstance(release, Release):
+        return _attack(release, mechanism, marks=marks, progress=progress, **options)
+    if marks is not None:
+        msg = (
+            "marks= is for a single release; for several give them to the result: "
+            "to_frame(marks=[...])"
+        )
+        raise InputError(msg)
+    return _attack_each(release, mechanism, progress, options)
+
+
+def _attack_each(
+    releases: Iterable[Release] | Mapping[str, Release], mechanism: Algorithm,
+    progress: Callable[[int, int], None] | None, options: dict[str, Any],
+) -> Matchings:  # fmt: skip
+    """Attack releases one by one; an error of one of them is its result."""
+    if not isinstance(mechanism, Mechanism):
+        check_callable(mechanism)
+    if not isinstance(releases, Iterable):
+        expect(releases, Release, "release")
+    named: Mapping[Any, Release] = (
+        releases if isinstance(releases, Mapping) else dict(enumerate(releases))
+    )
+    for name, one in named.items():
+        expect(one, Release, f"release[{name!r}]")
+    found: list[Matching | CellveilError] = []
+    try:
+        for one in named.values():
+            try:
+                result = _attack(one, mechanism, marks=None, progress=None, **options)
+            except CellveilError as error:
+                found.append(error)
+            else:
+                found.append(result)
+                if result.interrupted:
+                    break
+            if progress is not None:
+                progress(len(found), len(named))
+    except KeyboardInterrupt:
+        pass
+    left = len(named) - len(found)
+    found += [OutOfTime("interrupted before this release was attacked") for _ in range(left)]
+    return Matchings(tuple(map(str, named)), tuple(found))
+
+
+def _attack(
+    release: Release, mechanism: Algorithm, *, method: str, width: Number | None,
+    marks: NDArray[np.bool_] | None, time_limit: float | None, max_tables: int, draws: int,
+    seed: int, progress: Callable[[int, int], None] | None,
+) -> Matching:  # fmt: skip
+    """Attack one release; see `matching`."""
+    began, clock = now(), Clock.of(time_limit)
     view: View
     engine = None
     if isinstance(mechanism, Mechanism):

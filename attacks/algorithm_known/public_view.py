@@ -33,6 +33,7 @@ __all__ = [
     "View",
     "check_callable",
     "check_exact",
+    "check_mechanism",
 ]
 
 _MOST_RULES = 4_000_000
@@ -232,6 +233,33 @@ def check_callable(algorithm: object) -> None:
             f"pattern, not {type(algorithm).__name__}"
         )
         raise InputError(msg)
+
+
+def check_mechanism(mechanism: object, attack: str, instead: str) -> None:
+    """Refuse a function, and anything else, where an attack looks into the mechanism.
+
+    Parameters
+    ----------
+    mechanism
+    attack : str
+        Function of `attacks` that was called.
+    instead : str
+        What takes a function, in words.
+
+    Raises
+    ------
+    InputError
+    """
+    if isinstance(mechanism, Mechanism):
+        return
+    if callable(mechanism):
+        msg = (
+            f"attacks.{attack} needs a Mechanism, whose rules and costs it reads; a function is "
+            f"taken by {instead}"
+        )
+    else:
+        msg = f"mechanism must be a Mechanism, not {type(mechanism).__name__}"
+    raise InputError(msg)
 
 
 def _ranges(

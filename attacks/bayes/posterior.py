@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacks.algorithm_known.matches import match_test_of
-from attacks.algorithm_known.public_view import PublicView
+from attacks.algorithm_known.public_view import PublicView, check_mechanism
 from attacks.bayes.decoys import DecoyRule
 from attacks.bayes.priors import Prior, PriorWeights, uniform
 from attacks.fibre.consistent_tables import check_size
@@ -132,6 +132,7 @@ def posterior(
     ----------
     release : Release
     mechanism : Mechanism
+        Of a function, `attacks.algorithm_safety` tells the probabilities.
     prior : callable
         Log weight of each value of an inner cell (`uniform`, `normal_counts`, or any function of
         an int64 array). Cells that are totals of others have no weight of their own.
@@ -153,9 +154,10 @@ def posterior(
     Raises
     ------
     InputError
-        As `attacks.matching`; under decoys, if the table is not a network of counts with
-        up to 64 cells that may be suppressed; if the fibre is larger than `max_tables` and no
-        draws are asked for; if no table drawn is a match; if the prior excludes every match.
+        As `attacks.matching`, and if the mechanism is a function; under decoys, if the table is not
+        a network of counts with up to 64 cells that may be suppressed; if the fibre is larger than
+        `max_tables` and no draws are asked for; if no table drawn is a match; if the prior excludes
+        every match.
     OutOfTime
         If the time limit passed: sums over a part of the tables are not probabilities. With
         `draws`, only if it passed before a table was drawn or those drawn were tested.
@@ -170,6 +172,9 @@ def posterior(
     Posterior(4 suppressed cells, exact)
     """
     clock = Clock.of(time_limit)
+    check_mechanism(
+        mechanism, "posterior", "attacks.algorithm_safety (probabilities with and without it)"
+    )
     view = PublicView.of(release, mechanism, clock=clock)
     chance = None if mechanism.defence is None else _under_decoys(view, keys, seed, clock)
     fibre = view.fibre()

@@ -16,6 +16,7 @@ from csp.clock import Clock
 from csp.errors import InputError
 from csp.exact import Number
 from csp.mechanism import Mechanism
+from csp.names.calls import expect
 from csp.tables.table import Table
 
 __all__ = ["RATES", "RateChoice", "RatePoint", "choose_rate"]
@@ -127,6 +128,7 @@ def choose_rate(
     ('0.01', 1)
     """
     clock = Clock.of(time_limit)
+    expect(mechanism, Mechanism, "mechanism")
     if mechanism.defence is None:
         msg = "the mechanism has no decoys; give Mechanism(..., defence=Decoys(0.1))"
         raise InputError(msg)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from attacks.algorithm_known.matching_results import Matching
     from csp.mechanism import Protected
     from csp.release.release import Release
 
@@ -41,14 +42,16 @@ MOST_ROWS = 120
 
 
 def plot_intervals(
-    result: Protected | Release, *, reveal: bool = False, most: int = MOST_BARS
+    result: Protected | Release | Matching, *, reveal: bool = False, most: int = MOST_BARS
 ) -> Figure:
     """Feasibility interval of each suppressed cell as a bar, widest uncertainty last.
 
     Parameters
     ----------
-    result : Protected or Release
-        Of a release the intervals are worked out; a protected table has those of its audit.
+    result : Protected, Release or Matching
+        Of a release the intervals are worked out; a protected table has those of its audit. Of a
+        matching attack: what is left once the algorithm is known, on a thin bar of what the
+        relations alone leave.
     reveal : bool
         Of a protected table: also the true value and the protection level that is required, for
         internal use.
@@ -68,16 +71,28 @@ def plot_intervals(
     --------
     csp.intervals : The numbers.
     """
-    release, inside = _release_of(result, reveal=reveal)
+    from attacks.algorithm_known.matching_results import Matching
+
+    attacked = result if isinstance(result, Matching) else None
+    shown = result.release if isinstance(result, Matching) else result
+    release, inside = _release_of(shown, reveal=reveal)
     cells = np.flatnonzero(release.pattern)
     if not len(cells):
         msg = "nothing is suppressed, so there is no interval to draw"
         raise InputError(msg)
-    low, high = (ends[cells] / 10**release.scale for ends in _ends(result, release))
+    if attacked is None:
+        low, high = (ends[cells] / 10**release.scale for ends in _ends(shown, release))
+        outer = (low, high)
+    else:
+        low, high = (end / 10**release.scale for end in (attacked.lower, attacked.upper))
+        outer = (
+            attacked.feasible_lower / 10**release.scale,
+            attacked.feasible_upper / 10**release.scale,
+        )
     with np.errstate(invalid="ignore"):  # an end that is not there makes a width of no size
         size = (high - low) / np.maximum(np.abs(low + high) / 2, 1e-9)
     kept = np.sort(np.argsort(size, kind="stable")[:most])
-    finite = np.concatenate([low[kept], high[kept]])
+    finite = np.concatenate([end[kept] for end in outer])
     finite = finite[np.isfinite(finite)]
     edge = 1.05 * float(finite.max(initial=1.0))
     floor = min(0.0, 1.05 * float(finite.min(initial=0.0)))
@@ -86,7 +101,8 @@ def plot_intervals(
         7.5, 1.3 + 0.22 * len(kept), internal=reveal,
         title=f"{len(cells)} suppressed cells"
         + (f", the {len(kept)} narrowest for their size" if left_out else ""),
-        x="what anyone can infer (bar from least to largest value)",
+        x="what anyone can infer (bar from least to largest value)" if attacked is None
+        else "by relations (thin), and once the algorithm is known (thick)",
     )  # fmt: skip
     for row, i in enumerate(kept.tolist()):
         left = floor if np.isneginf(low[i]) else low[i]
@@ -94,6 +110,8 @@ def plot_intervals(
         if np.isnan(left) or np.isnan(right):
             axes.text(floor, row, "not proved in time", va="center", fontsize=7, color=GREY)
             continue
+        if attacked is not None:
+            axes.plot([outer[0][i], outer[1][i]], [row, row], color=GREY, linewidth=1)
         if left == right and inside is None:  # the place of the bar would be the value
             axes.text(floor, row, "known exactly", va="center", fontsize=7, color=ORANGE)
             continue

@@ -11,7 +11,7 @@ from types import FunctionType, ModuleType
 from typing import Any, ParamSpec, TypeVar, cast
 
 from csp.errors import InputError
-from csp.names.guesses import argument_for
+from csp.names.guesses import ADVICE, argument_for
 
 __all__ = [
     "check_choice",
@@ -80,10 +80,9 @@ def _fault(
         unknown = [name for name in kwargs if name not in known]
         takes = f"it takes {', '.join(known)}" if known else "it takes none"
         if not unknown:
-            return InputError(f"{called}: {error}; {takes}")
-        return InputError(
-            f"{called} has no argument {unknown[0]!r}; {argument_for(unknown[0], known)}"
-        )
+            return InputError(f"{called}: {error}; {ADVICE.get((called, ''), takes)}")
+        advice = ADVICE.get((called, unknown[0])) or argument_for(unknown[0], known)
+        return InputError(f"{called} has no argument {unknown[0]!r}; {advice}")
     return None
 
 

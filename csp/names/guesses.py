@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["Guided", "argument_for", "unknown_name"]
+__all__ = ["ADVICE", "Guided", "argument_for", "unknown_name"]
 
 _CELLS = "Table.from_frame, which takes a cross table, pivot table or groupby result as it is"
 _RECORDS = "Table.from_microdata (one record per row) or Table.from_frame (one cell per row)"
@@ -67,6 +67,32 @@ _ANSWERS = {
     "normalize": f"shares are made by {_CROSSTAB}",
 }
 """Arguments of other libraries that no argument here stands for."""
+
+
+_RESULTS = (
+    "results are made by csp.protect and csp.suppress (a method of your own: method=function), and "
+    "csp.audit(problem, pattern) judges a pattern"
+)
+ADVICE = {
+    ("Suppression", ""): _RESULTS,
+    ("Protected", ""): _RESULTS,
+    ("Audit", ""): _RESULTS,
+    ("Problem", ""): "Problem.of(table, primary, spl=...) fills in what is not given, and "
+    "Mechanism(rules).problem(table) poses the problem of a table",
+    ("Release", ""): "Release.of(table, pattern) makes one of a table",
+    (
+        "Mechanism",
+        "method",
+    ): "give it where it runs: mechanism.protect(table, method=...)",
+}
+"""What is said of arguments that are missing (""), or are not there, in place of all there are."""
+
+_ASKED = ("width", "strict", "cost", "margins", "singletons", "unions", "integer", "defence")
+ADVICE |= {
+    ("protect_many", name): f"it belongs to the mechanism: protect_many(tables, Mechanism(rules, "
+    f"{name}=...))"
+    for name in _ASKED
+}
 
 
 def argument_for(guess: str, known: Collection[str]) -> str:

@@ -35,7 +35,7 @@ def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
     -------
     get, names : callable
     offered : list of str
-        Names that the stub imports from modules.
+        Names that the stub imports from modules, but for those of modules of Python's own.
     """
     home = dict(_offered(package))
 
@@ -55,7 +55,9 @@ def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
     def names() -> list[str]:
         return sorted({*vars(sys.modules[package]), *home})
 
-    return get, names, sorted(name for name, module in home.items() if module != package)
+    # What `from package import *` brings must not hide a module of Python's own: csp.inspect.
+    offered = {name for name, module in home.items() if module != package}
+    return get, names, sorted(offered - sys.stdlib_module_names)
 
 
 def _offered(package: str) -> Iterator[tuple[str, str]]:

@@ -135,8 +135,9 @@ def write_jj(
     table = problem.table
     if problem.alone.any():
         msg = (
-            "a JJ file cannot say which cells are singletons; write "
-            "dataclasses.replace(problem, singletons=None) to leave them out"
+            "a JJ file cannot say which cells are singletons; pose the problem with "
+            "Mechanism(..., singletons=False), or write dataclasses.replace(problem, "
+            "singletons=None): what solves the file does not guard against lone contributors"
         )
         raise InputError(msg)
     if problem.union_rule is not None:

@@ -3,8 +3,8 @@
 An engine for each kind of table is in a folder: `exact` (cuts and a tree, for proofs), `network`,
 `general`, `small`, `large` and `ilp`; `witnesses` are the deviations that most of them keep. They
 share `cuts`, safe `bounds`, the `incumbent` of a search, the `order` of equally cheap patterns, the
-`result`, the `fallback` of a run that found nothing, and the words for a problem that is
-`unprotectable`.
+`result`, the caller's `own_patterns`, the `fallback` of a run that found nothing, and the words for
+a problem that is `unprotectable`.
 
 Every structure and every method is checked by brute force over patterns
 (`tests/csp/solve/test_agree.py`), cuts by their point and by every safe pattern of a small table
@@ -21,17 +21,21 @@ from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from csp.audits.audit import Audit
 from csp.clock import Clock, now
 from csp.errors import InputError, OutOfTime, SolverError, Unprotectable
 from csp.names.calls import expect, named_errors
 from csp.problem.problem import Problem
 from csp.solve.fallback import everything_suppressed
 from csp.solve.order import BINARY_UP_TO, label_order, reordered, restored
+from csp.solve.own_patterns import OwnMethod, completed, name_of, safe_start, solve_by_function
 from csp.solve.result import Progress, ProgressCallback, Suppression
 
 __all__ = [
-    "METHODS", "Progress", "ProgressCallback", "Suppression", "in_label_order", "suppress",
+    "METHODS", "Progress", "ProgressCallback", "Suppression", "check_method", "in_label_order",
+    "suppress",
 ]  # fmt: skip
 
 METHODS = ("auto", "cuts", "branch", "ilp", "small", "large")
@@ -44,7 +48,8 @@ _COMPARED = 1000
 def suppress(
     problem: Problem,
     *,
-    method: str = "auto",
+    method: str | OwnMethod = "auto",
+    start: ArrayLike | None = None,
     time_limit: float | None = None,
     gap: float = 0.0,
     integer: bool = False,
@@ -57,7 +62,7 @@ def suppress(
     Parameters
     ----------
     problem : Problem
-    method : {"auto", "cuts", "branch", "large", "small", "ilp", "ilp:SOLVER"}
+    method : {"auto", "cuts", "branch", "large", "small", "ilp", "ilp:SOLVER"} or callable
         "cuts" solves integer programs and adds cuts in turn; "branch" keeps one tree and adds cuts
         at its nodes (both are schedules of `csp.solve.exact`). "auto" is "cuts" for networks
         (two-way tables, also with one hierarchy), "large" for other labelled tables from
@@ -67,9 +72,18 @@ def suppress(
         the compiled search over networks of up to 64 cells that need not be published
         (`csp.solve.small.one`), which pays for many tables (`csp.solve.small.batch`). "ilp" is
         integer programs in PuLP with HiGHS, "ilp:SCIP" with another solver (`csp.ilp.suppress`).
+        A method of your own is a function that takes the problem and returns the pattern in any
+        form that `csp.audit` takes. It is audited as it stands, and its name is that of the
+        method; the bound is no more than the cost of what must be suppressed anyway, so nothing is
+        said of the optimum.
+    start : (n,) bool, optional
+        A safe pattern to improve, in any form that `csp.audit` takes. Cells that must be suppressed
+        anyway are added to it, and the result costs no more. Every method takes it but a function.
+        (`problem.keeping(pattern)` is for a pattern that is not safe: what is added makes it so.)
     time_limit : float, optional
         Wall seconds. At the limit the best audited pattern is returned with its bound; if there is
-        none yet, the pattern of everything that may be suppressed.
+        none yet, the pattern of everything that may be suppressed. A function has to keep it
+        itself: only its audit is ended.
     gap : float
         Stop once ``(cost - bound) / cost`` is at most this.
     integer : bool
@@ -93,10 +107,13 @@ def suppress(
     Unprotectable
         If a primary cell misses its levels even with everything suppressed.
     OutOfTime
-        If the time ran out before any pattern was proved safe.
+        If the time ran out before any pattern was proved safe, or `start` was.
     InputError
         For an unknown method, limits out of range, or a problem or option that the method does
-        not take.
+        not take. Also if `start`, or what a function returns, is not a pattern, or `start` is not
+        safe (its violations are named) or suppresses a cell that must be published.
+    CertificateError
+        If the pattern of a function is not safe; its violations are named.
     SolverError
         If the second opinion contradicts the answer.
 
@@ -109,31 +126,49 @@ def suppress(
     >>> suppression = suppress(problem)
     >>> int(suppression.pattern.sum()), suppression.cost, suppression.proven
     (4, 3, True)
+
+    A method of your own, and what the search makes of its pattern:
+
+    >>> def everything(problem):
+    ...     return problem.status != "z"
+    >>> own = suppress(problem, method=everything)
+    >>> own.method, own.cost, own.proven
+    ('everything', 8, False)
+    >>> suppress(problem, start=own.pattern).cost
+    3
     """
     expect(problem, Problem, "problem")
-    _check_method(method)
+    check_method(method)
     if isinstance(gap, bool) or not isinstance(gap, Real) or not 0 <= gap < 1:
         msg = f"gap {gap!r} is not in [0, 1); 0.05 means 5 percent"
         raise InputError(msg)
     if isinstance(seed, bool) or not isinstance(seed, Integral) or not 0 <= seed < 2**31:
         msg = f"seed {seed!r} is not a whole number from 0 to 2**31 - 1"
         raise InputError(msg)
-    _refuse_unused(method.partition(":")[0], gap=gap, seed=seed)
+    _refuse_unused(method, gap=gap, seed=seed, start=start is not None)
     if check is not None:
         _check_second(check, problem)
-    solve = partial(_solve, method=method, gap=gap, integer=integer, seed=seed, progress=progress)
     clock = Clock.of(time_limit)
-    found = in_label_order(problem, solve, clock, integer=integer, method=method)
+    if isinstance(method, str):
+        solve = partial(
+            _solve, method=method, gap=gap, integer=integer, seed=seed, progress=progress
+        )
+        found = in_label_order(
+            problem, solve, clock, integer=integer, method=method, start=start
+        )  # fmt: skip
+    else:
+        found = solve_by_function(problem, method, clock=clock, integer=integer)
     if check is not None:
         found = _compared(problem, found, check, clock, integer=integer)
     # How near a pattern comes to the optimum depends on suppressed values wherever a run may stop
     # before the proof.
-    return replace(found, limited=gap > 0 or clock.limits or found.method == "large")
+    unproved = found.method == "large" or not isinstance(method, str)
+    return replace(found, limited=gap > 0 or clock.limits or unproved)
 
 
 def in_label_order(
     problem: Problem, solve: Callable[..., Suppression], clock: Clock, *, integer: bool,
-    method: str,
+    method: str, start: ArrayLike | None = None,
 ) -> Suppression:  # fmt: skip
     """Solve a problem with its cells in the order in which ties are broken.
 
@@ -141,12 +176,14 @@ def in_label_order(
     ----------
     problem : Problem
     solve : callable
-        Takes a problem and ``clock=``.
+        Takes a problem, ``clock=``, and with a pattern to begin with its audit as ``start=``.
     clock : Clock
     integer : bool
     method : str
         Where it was stopped without a pattern, everything that may be is suppressed, but by
         "auto", "cuts", "branch" and "large", which have tried that.
+    start : (n,) bool, optional
+        Safe pattern to begin with.
 
     Raises
     ------
@@ -158,6 +195,10 @@ def in_label_order(
     order = label_order(problem.table) if n <= BINARY_UP_TO else np.arange(n)
     given, sorted_already = problem, bool((np.diff(order) > 0).all())
     posed = given if sorted_already else reordered(given, order)
+    if start is not None:
+        begin = completed(given, start)
+        begin = begin if sorted_already else begin[order]
+        solve = partial(solve, start=safe_start(posed, begin, integer=integer, clock=clock))
     try:
         found = solve(posed, clock=clock)
     except Unprotectable as error:
@@ -177,10 +218,21 @@ def in_label_order(
     return found if sorted_already else restored(found, given.table, order)
 
 
-def _check_method(method: str) -> None:
+def check_method(method: str | OwnMethod) -> None:
+    """Refuse what is not a method of `suppress`.
+
+    Raises
+    ------
+    InputError
+    """
+    if callable(method):
+        return
     name, _, solver = method.partition(":") if isinstance(method, str) else ("", "", "")
     if name not in METHODS or (":" in str(method) and (name != "ilp" or not solver)):
-        msg = f"method {method!r} is not one of {', '.join(METHODS)}, or ilp:SOLVER"
+        msg = (
+            f"method {method!r} is not one of {', '.join(METHODS)}, ilp:SOLVER, or a function of a "
+            "problem that returns its pattern"
+        )
         raise InputError(msg)
     if solver:
         from csp.solve.ilp.solvers import solver_named
@@ -190,8 +242,8 @@ def _check_method(method: str) -> None:
 
 def _check_second(check: str, problem: Problem) -> None:
     """Refuse a second opinion that is not one, or that would take too long."""
-    _check_method(check)
-    if not check.startswith("ilp"):
+    check_method(check)
+    if not isinstance(check, str) or not check.startswith("ilp"):
         msg = f"check {check!r} is not 'ilp' or 'ilp:SOLVER'"
         raise InputError(msg)
     if problem.table.n_cells > _COMPARED:
@@ -232,45 +284,57 @@ def _compared(
     return found
 
 
-def _refuse_unused(method: str, *, gap: float, seed: int) -> None:
+def _refuse_unused(method: str | OwnMethod, *, gap: float, seed: int, start: bool) -> None:
     """Refuse options that a method has no use for.
 
     Raises
     ------
     InputError
     """
-    given = {"gap": gap, "seed": seed}
-    for name in {"ilp": ("gap", "seed"), "small": ("seed",)}.get(method, ()):
+    given = {"gap": gap, "seed": seed, "start": start}
+    unused: tuple[str, ...] = tuple(given)
+    shown = f"a function ({name_of(method)!r})" if callable(method) else ""
+    if isinstance(method, str):
+        base = method.partition(":")[0]
+        unused = {"ilp": ("gap", "seed"), "small": ("seed",)}.get(base, ())
+        shown = repr(base)
+    for name in unused:
         if given[name]:
-            msg = f"method {method!r} has no use for {name}=; leave it out, or use method 'auto'"
+            msg = f"method {shown} has no use for {name}=; leave it out, or use method 'auto'"
             raise InputError(msg)
 
 
 def _solve(
     problem: Problem, *, method: str, clock: Clock, gap: float, integer: bool,
-    seed: int, progress: ProgressCallback | None,
+    seed: int, progress: ProgressCallback | None, start: Audit | None = None,
 ) -> Suppression:  # fmt: skip
     """Solve a problem whose cells are in the order in which ties are broken."""
     if method.startswith("ilp"):
         from csp.solve.ilp.suppression import solve_by_ilp
 
         solver = method.partition(":")[2] or None
-        return solve_by_ilp(problem, clock=clock, integer=integer, solver=solver, progress=progress)
+        return solve_by_ilp(
+            problem, clock=clock, integer=integer, solver=solver, progress=progress, start=start
+        )
     if method == "small":
         from csp.solve.small.slices import solve_by_search
 
-        return solve_by_search(problem, clock=clock, gap=gap, integer=integer, progress=progress)
+        return solve_by_search(
+            problem, clock=clock, gap=gap, integer=integer, progress=progress, start=start
+        )
     if method == "large" or (method == "auto" and _is_large(problem)):
         from csp.solve.large.engine import solve_large
 
         return solve_large(
-            problem, clock=clock, gap=gap, integer=integer, seed=seed, progress=progress
-        )
+            problem, clock=clock, gap=gap, integer=integer, seed=seed, progress=progress,
+            start=start,
+        )  # fmt: skip
     from csp.solve.exact.cut_loop import solve_by_cuts
 
     return solve_by_cuts(
-        problem, clock=clock, gap=gap, integer=integer, seed=seed, progress=progress, method=method
-    )
+        problem, clock=clock, gap=gap, integer=integer, seed=seed, progress=progress, method=method,
+        start=start,
+    )  # fmt: skip
 
 
 def _is_large(problem: Problem) -> bool:

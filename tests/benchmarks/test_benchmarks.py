@@ -22,6 +22,7 @@ from benchmarks.frozen import FROZEN
 from benchmarks.goals import Goal, contradictions, missed, seconds_text
 from benchmarks.specs import GROUPS, Spec, choose, digest, specs
 from cellveil import signals
+from cellveil.comparing.modular import trees_of
 from csp import audit, suppress
 from csp.errors import InputError
 from tests.support.schedules import replace_phases
@@ -151,6 +152,9 @@ def test_choice():
         (["--peers", "gurobi"], "no solver 'gurobi'"),
         (["--peers", "ours:none"], "'none' is not one of"),
         (["--peers", ","], "names no solver"),
+        (["--peers", "mine"], "--solver NAME=FILE.py:FUNCTION"),
+        (["--solver", "mine"], "mine=heuristic.py:greedy"),
+        (["--solver", "mine=none.py:greedy"], "no file 'none.py'"),
         (["--time-limit", "0"], "positive"),
         (["--data", "nowhere"], "no folder 'instances'"),
     ],
@@ -483,7 +487,59 @@ def test_unsafe_patterns_are_counted():
 
 def test_trees_are_read_off_the_relations():
     problem = posed.count_tree(((2, 2), (3,)))
-    rows, columns = argus.trees_of(problem.table)
+    rows, columns = trees_of(problem.table)
     assert len(rows) == 6
     assert len(columns) == 3
     assert set(columns.values()) == {problem.table.roots[1]}
+
+
+# ---- solvers of one's own ------------------------------------------------------------------------
+
+
+def test_a_function_of_ones_own_is_a_solver(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("beside.py").write_text("LETTER = 'z'\n")
+    Path("heuristic.py").write_text(
+        textwrap.dedent(
+            """
+            from beside import LETTER
+
+            def everything(problem):
+                return problem.status != LETTER
+
+            def only(problem):
+                return problem.primary
+
+            def broken(problem):
+                raise ZeroDivisionError("mine")
+
+            def nothing(problem):
+                return None
+            """
+        )
+    )
+    spec = "tiny/frequency-5x5"
+    words = [f"--solver={name}=heuristic.py:{name}" for name in ("everything", "only", "broken")]
+    words += ["--solver=none=heuristic.py:nothing", "--solver=gone=heuristic.py:gone"]
+    bench(spec, *words, "--out", "out")
+    rows = {row.run.solver: row.run for row in results.read_rows(Path("out/results.csv"))}
+    (one,) = choose(specs(), [spec])
+    problem = one.build()
+    best = rows["ours"]
+    whole = rows["own:everything=heuristic.py:everything"]
+    free = problem.status == "s"
+    assert whole.value == sum(problem.cost[free].tolist()) > best.value
+    assert (whole.outcome, whole.proven, whole.bound, whole.unsafe) == ("done", False, None, 0)
+    assert whole.suppressed == int((problem.status != "z").sum())
+    only = rows["own:only=heuristic.py:only"]
+    report = audit(problem, problem.primary)
+    assert only.unsafe == len({violation.cells[0] for violation in report.violations}) > 0
+    assert rows["own:broken=heuristic.py:broken"].outcome == "failed: ZeroDivisionError: mine"
+    assert "returned None" in rows["own:none=heuristic.py:nothing"].outcome
+    assert "no function 'gone'" in rows["own:gone=heuristic.py:gone"].outcome
+    assert "own:only=heuristic.py:only" in Path("out/results.md").read_text()
+    # A changed file is another solver: its rows are not kept.
+    words = [spec, "--solver=everything=heuristic.py:everything", "--out", "out"]
+    assert bench(*words).stderr.count("(kept)") == 2
+    Path("heuristic.py").write_text(Path("heuristic.py").read_text() + "\n# changed\n")
+    assert bench(*words).stderr.count("(kept)") == 1

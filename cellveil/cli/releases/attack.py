@@ -24,7 +24,7 @@ from cellveil.render.progress import Meter
 from cellveil.requests.publication import Publication
 
 if TYPE_CHECKING:
-    from attacks.algorithm_known.matching_attack import Matching
+    from attacks.algorithm_known.matching_results import Matching
 
 __all__ = ["attack"]
 

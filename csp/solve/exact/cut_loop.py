@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from csp.audits.audit import Audit
 from csp.clock import Clock
 from csp.errors import OutOfTime
 from csp.highs import retries
@@ -25,8 +26,11 @@ __all__ = ["follow", "solve_by_cuts"]
 def solve_by_cuts(
     problem: Problem, *, clock: Clock, gap: float, integer: bool, seed: int,
     progress: ProgressCallback | None, method: str = "auto",
+    start: Audit | None = None,
 ) -> Suppression:  # fmt: skip
     """Solve a problem by cuts; see `csp.suppress` for the parameters.
+
+    `start` is the audit of a safe pattern to begin with.
 
     Raises
     ------
@@ -40,6 +44,8 @@ def solve_by_cuts(
     """
     tries = retries()
     run = Run(problem, clock, gap, integer, seed, progress)
+    if start is not None:
+        run.begin_with(start)
     schedule = schedule_of(method, run)
     stopped = run.ended_by(partial(_follow_all, run, schedule))
     if run.audit is None and run.refused is not None:

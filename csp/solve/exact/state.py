@@ -142,6 +142,11 @@ class Run(Incumbent):
             self.take(result)
         return result
 
+    def begin_with(self, start: Audit) -> None:
+        """Take an audited pattern as the first one; searches lean towards it."""
+        self.master.prefer(start.certificate.pattern)
+        self.take(start)
+
     def fix_by_reduced_cost(self, answer: Answer) -> None:
         """Forget the free cells that no pattern as cheap as the incumbent holds.
 

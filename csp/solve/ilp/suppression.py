@@ -52,25 +52,28 @@ def solve_by_ilp(
     integer: bool = False,
     solver: Solver = None,
     progress: ProgressCallback | None = None,
+    start: Audit | None = None,
 ) -> Suppression:
     """Cheapest safe pattern with any solver that PuLP finds; see `csp.ilp.suppress`.
 
     The integer programs go to the solver that is named, the linear ones to HiGHS. The pattern is
     canonical unless the time ran out before ties were broken, or the table has more than
-    `csp.solve.order.BINARY_UP_TO` cells.
+    `csp.solve.order.BINARY_UP_TO` cells. `start` is the audit of a safe pattern, which is returned
+    unless a cheaper one is found.
     """
     _check_numbers(problem)
-    fully_suppressed(problem, integer=integer, clock=clock)
     search = _Search(problem, clock, 0.0, integer, 0, progress, solver=solver)
-    search.relax()
-    best = search.cheapest(search.cost)
-    if best is None:
-        raise no_union_safe_pattern(problem)
-    search.offer(best)
+    if start is None:
+        fully_suppressed(problem, integer=integer, clock=clock)
+        search.find()
+    else:
+        search.take(start)
     canonical = False
 
     def proof() -> str:
         nonlocal canonical
+        if start is not None:
+            search.find()
         search.prove()
         search.report("search")
         if search.bound != search.best_cost:
@@ -133,6 +136,20 @@ class _Search(Incumbent):
         known: list[tuple[tuple[int, ...], frozenset[int]]] = [((), frozenset())]
         known += [(one.knows, one.takes_part) for one in insiders(problem)]
         self.attackers = known
+
+    def find(self) -> None:
+        """Find a cheapest pattern, as far as the solver tells.
+
+        Raises
+        ------
+        Unprotectable
+            If no pattern is safe.
+        """
+        self.relax()
+        best = self.cheapest(self.cost)
+        if best is None:
+            raise no_union_safe_pattern(self.problem)
+        self.offer(best)
 
     def offer(self, found: Audit | None) -> None:
         """Keep a safe pattern if it is the cheapest so far."""

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.audits.audit import Audit
 from csp.clock import Clock, now
 from csp.errors import InputError, OutOfTime
 from csp.problem.problem import Problem
@@ -103,6 +104,7 @@ class _Search(Incumbent):
 def solve_large(
     problem: Problem, *, clock: Clock, gap: float, integer: bool, seed: int,
     progress: ProgressCallback | None, last: bool = True, as_long: float = np.inf,
+    start: Audit | None = None,
 ) -> Suppression:  # fmt: skip
     """Solve a large problem; see `csp.suppress` for the parameters.
 
@@ -112,6 +114,8 @@ def solve_large(
         Whether nothing else is tried: everything is suppressed then if no pattern was found.
     as_long : float
         Limit of the search for better patterns, in times of what the first one took.
+    start : Audit, optional
+        Of a safe pattern to begin with: its cells are the first to construct with.
 
     Raises
     ------
@@ -127,6 +131,8 @@ def solve_large(
         )
         raise InputError(msg)
     search = _Search(problem, clock, gap, integer, seed, progress, axes=axes)
+    if start is not None:
+        search.take(start)
     stopped = search.ended_by(partial(_run, search, as_long))
     if last and search.best is None and (everything := everything_suppressed(
         problem, time_limit=max(clock.end - search.began, 0.0), stopped=stopped, began=search.began,
@@ -154,6 +160,8 @@ def _run(search: _Search, as_long: float) -> str:
     serve_together(book, late)
     beforehand = dict(book.witnesses)
     guide, rows = _guide(problem, arrays, x), np.arange(len(arrays.cell))
+    if search.best is not None:
+        guide[search.best] *= 1 - _TRUST
     if sparse:
         for witness in swaps(arrays, search.axes, guide, late):
             book.add(witness)
@@ -279,7 +287,9 @@ def _again(
         return book
     search.try_incumbent(other, late)
     search.report("second pattern")
-    return other if search.best_cost == cost else book
+    # One that would have been the best and is not could not be proved.
+    assert search.best_cost is not None
+    return book if search.best_cost > cost else other
 
 
 def _guide(problem: Problem, arrays: Field, x: NDArray[np.float64] | None) -> NDArray[np.float64]:

@@ -173,6 +173,13 @@ class SmallSearch:
         cases.start(self._case, self._work)
         self._constant = sum(problem.cost[problem.status == "x"].tolist())
 
+    def begin_with(self, pattern: NDArray[np.bool_]) -> None:
+        """Take a safe pattern (n,) as the one to beat, without cells that cannot move."""
+        may, must, _ = self._case.marks
+        start = mask_of(pattern[self._structure.cells]) & (may | must)
+        self._work.state[1] = cases.chosen_cost(self._case, start)
+        self._work.best[0] = start
+
     @property
     def slice(self) -> int:
         """Nodes that take some hundredths of a second."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from csp.audits.audit import judge
+from csp.audits.audit import Audit, judge
 from csp.clock import Clock, now
 from csp.errors import OutOfTime, SolverError
 from csp.problem.problem import Problem
@@ -17,9 +17,11 @@ __all__ = ["solve_by_search"]
 
 def solve_by_search(
     problem: Problem, *, clock: Clock, gap: float, integer: bool,
-    progress: ProgressCallback | None,
+    progress: ProgressCallback | None, start: Audit | None = None,
 ) -> Suppression:  # fmt: skip
     """Solve a problem by the search for small networks; see `csp.suppress` for the parameters.
+
+    `start` is the audit of a safe pattern to begin with.
 
     A loop is not interrupted, so it runs some hundredths of a second at a time; clock, gap and
     interrupts are seen to in between.
@@ -35,6 +37,8 @@ def solve_by_search(
     """
     began = now()
     search = SmallSearch(problem)
+    if start is not None:
+        search.begin_with(start.certificate.pattern)
 
     def tell(phase: str, answer: SmallAnswer) -> None:
         if progress is not None:

@@ -42,6 +42,7 @@ def begin_locally(run: Run, until: Clock) -> None:
         found = solve_large(
             run.problem, clock=until, gap=run.gap, integer=run.integer, seed=run.seed,
             progress=run.progress, last=False, as_long=np.inf if alone else _LOCAL_TIMES,
+            start=run.audit,
         )  # fmt: skip
     except SolverError as error:  # there are other ways to a pattern
         run.note(str(error))
