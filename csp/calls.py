@@ -34,6 +34,12 @@ _TABLES = (
     "Table.from_microdata (one record per row), Table.from_frame (one cell per row) or "
     "Table.from_array"
 )
+_ELSEWHERE = {
+    "by": "within", "strata": "within", "strata_variables": "within", "groupby": "within",
+    "quasi_identifiers": "attributes", "columns": "attributes", "variables": "attributes",
+}  # fmt: skip
+"""What other functions and programs call an argument, where a function has it."""
+
 _MENDS = {
     "Table": f"make one with {_TABLES}",
     "Problem": "pose one with Mechanism(rules).problem(table), or read a JJ file with read_jj",
@@ -82,6 +88,8 @@ def _fault(
         if not unknown:
             return InputError(f"{called}: {error}; {takes}")
         near = get_close_matches(unknown[0], known, 1, 0.5)
+        if (other := _ELSEWHERE.get(unknown[0])) in known:
+            near = [str(other)]
         hint = f"did you mean {near[0]!r}?" if near else takes
         return InputError(f"{called} has no argument {unknown[0]!r}; {hint}")
     return None

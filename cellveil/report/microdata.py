@@ -101,7 +101,8 @@ def microdata_page(facts: Mapping[str, Any]) -> str:
         f"{min(map(int, facts['clusters']))} to {most}"
         + (f"; information loss {facts['information_loss']:.4f} %." if internal else ".")
     )
-    sections = [*_losses(facts), *_means(facts), *_sizes(facts), *_larger(facts), *_made(facts)]
+    parts = (_losses, _means, _kept, _sizes, _larger, _made)
+    sections = [line for part in parts for line in part(facts)]
     return whole_page("Microaggregated file", lead, sections, internal=internal)
 
 
@@ -149,6 +150,35 @@ def _means(facts: Mapping[str, Any]) -> Iterator[str]:
     )
 
 
+def _kept(facts: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the columns beside the means, and of how many records a value follows."""
+    kept: dict[str, int] = facts.get("kept", {})
+    keys: list[str] = facts.get("within", [])
+    if not (kept or keys or facts.get("notes")):
+        return
+    words = []
+    if keys:
+        words.append(
+            f"Clusters were made inside strata of equal {escape(', '.join(keys))}; all records of "
+            "a cluster are published with the same."
+        )
+    if any(kept.values()):
+        words.append(
+            "<strong>Where all records of a cluster have the same value of a kept column, an "
+            "intruder who finds the cluster of a person learns it.</strong>"
+        )
+    elif kept:
+        words.append("No value of a kept column follows from a cluster alone.")
+    n = facts["records"]
+    rows = [(name, f"{count:,}", count / n) for name, count in kept.items()]
+    yield from section(
+        "Which columns stand beside the means",
+        *(f"<p>{sentence}</p>" for sentence in words),
+        _bars(("kept as it is", "records whose value follows"), rows) if rows else "",
+        *(f"<p>{escape(note)}.</p>" for note in facts.get("notes", [])),
+    )
+
+
 def _sizes(facts: Mapping[str, Any]) -> Iterator[str]:
     clusters: dict[str, int] = facts["clusters"]
     largest = max(clusters.values())
@@ -184,6 +214,7 @@ def _made(facts: Mapping[str, Any]) -> Iterator[str]:
         "least cluster": facts["k"],
         "rule": facts["rule"],
         "records left out": facts["left_out"] or None,
+        "records left out that lack a value": facts.get("lacking_records"),
     }
     yield from section("How it was made", listed(told | origin(facts)))
 
