@@ -3,6 +3,10 @@ from microagg import checks as checks
 from microagg import intruders as intruders
 from microagg.aggregates import aggregate_anonymise as aggregate_anonymise
 from microagg.aggregates import is_aggregate_anonymous as is_aggregate_anonymous
+from microagg.comparisons.comparing import utility as utility
+from microagg.comparisons.propensity import Propensity as Propensity
+from microagg.comparisons.regression import Regression as Regression
+from microagg.comparisons.result import Utility as Utility
 from microagg.compliance.asked import Dropped as Dropped
 from microagg.compliance.comply import comply as comply
 from microagg.compliance.drop import Drop as Drop
