@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from html import escape
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import cellveil
-from cellveil.report.skeleton import WIDTH, bar, box, grid, listed, origin, section, whole_page
+from cellveil.report.skeleton import listed, origin, section, shares, whole_page
 from csp.clock import Clock
 from csp.rules import Rule
 from microagg.compliance.result import Compliant
@@ -116,7 +116,7 @@ def _losses(facts: Mapping[str, Any]) -> Iterator[str]:
         "What each attribute loses",
         '<p class="lead">Share of its variance that the means do not keep, in percent.'
         f"{counted}</p>",
-        _bars(("attribute", "loss"), rows),
+        shares(("attribute", "loss"), rows),
     )
 
 
@@ -146,7 +146,7 @@ def _means(facts: Mapping[str, Any]) -> Iterator[str]:
     yield from section(
         "Which means disclose a contribution",
         f"<p>{words}</p>",
-        _bars(("attribute", "sensitive means"), rows) if rows else "",
+        shares(("attribute", "sensitive means"), rows) if rows else "",
     )
 
 
@@ -174,7 +174,7 @@ def _kept(facts: Mapping[str, Any]) -> Iterator[str]:
     yield from section(
         "Which columns stand beside the means",
         *(f"<p>{sentence}</p>" for sentence in words),
-        _bars(("kept as it is", "records whose value follows"), rows) if rows else "",
+        shares(("kept as it is", "records whose value follows"), rows) if rows else "",
         *(f"<p>{escape(note)}.</p>" for note in facts.get("notes", [])),
     )
 
@@ -183,7 +183,7 @@ def _sizes(facts: Mapping[str, Any]) -> Iterator[str]:
     clusters: dict[str, int] = facts["clusters"]
     largest = max(clusters.values())
     rows = [(size, f"{count:,}", count / largest) for size, count in clusters.items()]
-    yield from section("How large clusters are", _bars(("records", "clusters"), rows))
+    yield from section("How large clusters are", shares(("records", "clusters"), rows))
 
 
 def _larger(facts: Mapping[str, Any]) -> Iterator[str]:
@@ -204,7 +204,7 @@ def _larger(facts: Mapping[str, Any]) -> Iterator[str]:
         "Would a larger k do?",
         '<p class="lead">Plain MDAV with other k: the bar is the share of means that the rule '
         "calls sensitive. More records in a cluster lose more, and need not be safer.</p>",
-        _bars(("k", "sensitive means", "loss in percent"), rows),
+        shares(("k", "sensitive means", "loss in percent"), rows),
     )
 
 
@@ -217,16 +217,3 @@ def _made(facts: Mapping[str, Any]) -> Iterator[str]:
         "records left out that lack a value": facts.get("lacking_records"),
     }
     yield from section("How it was made", listed(told | origin(facts)))
-
-
-def _bars(heads: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> str:
-    """Lay out a list: a name, a number, a share from 0 to 1 as a bar, perhaps another number."""
-    lines = []
-    for name, number, share, *more in rows:
-        drawn = bar([box("range", 0, round(min(max(share, 0.0), 1.0) * WIDTH, 1))])
-        further = "".join(f'<td class="number">{escape(text)}</td>' for text in more)
-        lines.append(
-            f'<tr><th scope="row">{escape(str(name))}</th><td class="number">{escape(number)}</td>'
-            f"<td>{drawn}</td>{further}</tr>"
-        )
-    return grid("bars", [*map(escape, heads[:2]), "", *map(escape, heads[2:])], lines)

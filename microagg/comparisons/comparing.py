@@ -9,12 +9,12 @@ import numpy as np
 
 from csp.errors import InputError
 from microagg.comparisons.propensity import propensity_of
-from microagg.comparisons.reading import read_two
+from microagg.comparisons.reading import TwoFiles, read_two
 from microagg.comparisons.regression import regressions_of
 from microagg.comparisons.result import Utility
 from microagg.records import Floats
 
-__all__ = ["QUANTILES", "utility"]
+__all__ = ["QUANTILES", "compared", "utility"]
 
 QUANTILES = (0.05, 0.25, 0.75, 0.95)
 """Beside the median."""
@@ -47,7 +47,8 @@ def utility(
         By its response, the columns that explain it: ``{"wage": ["school", "age"]}``. By ordinary
         least squares, with an intercept, over the records that have all values.
     propensity : bool
-        Whether a logistic regression tells the records of both files apart; needs scikit-learn.
+        Whether a logistic regression on all columns, their squares and products tells the records
+        of both files apart; needs scikit-learn.
 
     Returns
     -------
@@ -81,6 +82,17 @@ def utility(
             msg = f"quantiles must be numbers from 0 to 1, not {share!r}"
             raise InputError(msg)
     files = read_two(original, masked, attributes)
+    return compared(files, shares, regressions, propensity=propensity)
+
+
+def compared(
+    files: TwoFiles,
+    shares: Sequence[float] = QUANTILES,
+    regressions: Mapping[str, Sequence[str] | str] | None = None,
+    *,
+    propensity: bool = False,
+) -> Utility:
+    """Compare two files that have been read; see `utility`."""
     one, two = files.original, files.masked
     missing = np.column_stack([np.isnan(one).sum(axis=0), np.isnan(two).sum(axis=0)])
     return Utility(

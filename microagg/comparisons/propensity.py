@@ -16,6 +16,7 @@ import numpy as np
 
 from csp.errors import InputError
 from microagg.comparisons.reading import TwoFiles
+from microagg.records import Floats
 
 __all__ = ["Propensity", "propensity_of"]
 
@@ -46,11 +47,13 @@ class Propensity:
     @property
     def ratio(self) -> float:
         """The error as a multiple of what is expected."""
-        return self.pmse / self.expected
+        return self.pmse / self.expected if self.expected else 1.0
 
 
 def propensity_of(files: TwoFiles) -> Propensity:
-    """Predict by scikit-learn, from all attributes without interactions, what is masked.
+    """Predict by scikit-learn what is masked: from all attributes, their squares and products.
+
+    Without these a file with the means of the original could not be told apart from it.
 
     Raises
     ------
@@ -71,14 +74,13 @@ def propensity_of(files: TwoFiles) -> Propensity:
         which = "masked file" if n else "original"
         msg = f"no record of the {which} has all values that are compared; name fewer attributes"
         raise InputError(msg)
-    both = np.vstack(parts)
-    spread = both.std(axis=0)
-    told = spread > 0
     masked = np.repeat([0, 1], [n, m])
     share = m / (n + m)
-    if not told.any():
-        return Propensity((n, m), 0.0, _expected(share, n + m, 1))
-    points = (both[:, told] - both[:, told].mean(axis=0)) / spread[told]
+    points = _second_order(np.vstack(parts))
+    slopes = int(np.linalg.matrix_rank(points))
+    expected = slopes * (1 - share) ** 2 * share / (n + m)
+    if not slopes:
+        return Propensity((n, m), 0.0, expected)
     # Without a penalty. Files that are told apart for certain have no best coefficients: then it
     # ends with the most steps, and the chances are close to 0 and 1 as they should be.
     model = LogisticRegression(C=np.inf, max_iter=1000, tol=1e-8)
@@ -86,8 +88,18 @@ def propensity_of(files: TwoFiles) -> Propensity:
         warnings.simplefilter("ignore")
         chances = model.fit(points, masked).predict_proba(points)[:, 1]
     error = float(((chances - share) ** 2).mean())
-    return Propensity((n, m), error, _expected(share, n + m, int(told.sum())))
+    return Propensity((n, m), error, expected)
 
 
-def _expected(share: float, n: int, slopes: int) -> float:
-    return slopes * (1 - share) ** 2 * share / n
+def _second_order(values: Floats) -> Floats:
+    """Attributes, squares and products of two, standardised; what is constant left out."""
+    first = _standardised(values)
+    rows, columns = np.triu_indices(first.shape[1])
+    return _standardised(np.column_stack([first, first[:, rows] * first[:, columns]]))
+
+
+def _standardised(values: Floats) -> Floats:
+    centred = values - values.mean(axis=0)
+    spread = centred.std(axis=0)
+    told = spread > 1e-12 * np.maximum(np.abs(values).max(axis=0, initial=0.0), 1e-300)
+    return np.asarray(centred[:, told] / spread[told])

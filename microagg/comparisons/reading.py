@@ -24,7 +24,7 @@ from microagg.entries import filled, floats_of, gaps_of
 from microagg.partitions.partition import MaskedFile
 from microagg.records import Floats, Records
 
-__all__ = ["TwoFiles", "read_two"]
+__all__ = ["TwoFiles", "columns_of", "read_two"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +60,7 @@ def read_two(original: Any, masked: Any, attributes: Sequence[str] | None) -> Tw
         row and column named), or there is none to compare.
     """
     library = original.library if isinstance(original, Records) else library_of(original)
-    files = {"original": _columns_of(original), "masked file": _columns_of(masked)}
+    files = {"original": columns_of(original), "masked file": columns_of(masked)}
     names: Sequence[str]
     if attributes is None:
         there = set(column_names(files["masked file"]))
@@ -91,7 +91,7 @@ def read_two(original: Any, masked: Any, attributes: Sequence[str] | None) -> Tw
     return TwoFiles(tuple(kept), tuple(left_out), one, two, library if library in LIBRARIES else "")
 
 
-def _columns_of(data: Any) -> Any:
+def columns_of(data: Any) -> Any:
     """Make data ready to be asked for its names and columns."""
     if isinstance(data, MaskedFile):
         return data.to_columns()

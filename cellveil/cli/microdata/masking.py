@@ -12,6 +12,7 @@ from cellveil.cli import options
 from cellveil.cli.answers import finish
 from cellveil.cli.microdata.masked_files import attack, check
 from cellveil.cli.microdata.microaggregate import microaggregate
+from cellveil.cli.microdata.report import report
 from cellveil.cli.microdata.utility import utility
 from cellveil.cli.options import option
 from cellveil.cli.taking import taking
@@ -219,5 +220,5 @@ def _range_words(found: Generalised, *, reveal: bool) -> list[str]:
     return lines
 
 
-for _command in (microaggregate, swap, anonymise, check, attack, utility):
+for _command in (microaggregate, swap, anonymise, check, attack, utility, report):
     microdata.command()(_command)

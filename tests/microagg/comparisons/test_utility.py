@@ -156,15 +156,17 @@ def test_the_propensity_score_is_that_of_a_second_estimation(noise):
     masked = DATA[columns] + spread * np.random.default_rng(5).normal(size=(N, 3))
     found = microagg.utility(DATA, masked[:40], columns, propensity=True).propensity
     X = np.vstack([DATA[columns].to_numpy(float), masked[:40].to_numpy(float)])
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    X = np.column_stack([X, *(X[:, i] * X[:, j] for i in range(3) for j in range(i + 1))])
     X = np.column_stack([np.ones(len(X)), (X - X.mean(axis=0)) / X.std(axis=0)])
     t = np.repeat([0.0, 1.0], [N, 40])
     best = optimize.minimize(
-        lambda b: np.logaddexp(0, X @ b).sum() - t @ X @ b, np.zeros(4),
+        lambda b: np.logaddexp(0, X @ b).sum() - t @ X @ b, np.zeros(10),
         jac=lambda b: X.T @ (1 / (1 + np.exp(-X @ b)) - t), method="BFGS",
     )  # fmt: skip
     chances = 1 / (1 + np.exp(-X @ best.x))
     assert found.pmse == pytest.approx(((chances - 0.4) ** 2).mean(), abs=1e-6)
-    assert found.expected == pytest.approx(3 * 0.6**2 * 0.4 / 100)
+    assert found.expected == pytest.approx(9 * 0.6**2 * 0.4 / 100)
     assert found.ratio == pytest.approx(found.pmse / found.expected)
     assert found.records == (N, 40)
 
@@ -178,7 +180,14 @@ def test_files_that_cannot_or_must_be_told_apart():
     ).propensity
     assert far.pmse == pytest.approx(0.25, abs=1e-3)
     flat = microagg.utility({"x": [1, 1]}, {"x": [1, 1]}, propensity=True).propensity
-    assert flat.pmse == 0
+    assert (flat.pmse, flat.ratio) == (0, 1)
+    # The square of 0 and 1 tells nothing more: one slope.
+    two = microagg.utility({"x": [0, 0, 1, 1]}, {"x": [0, 1, 1, 1]}, propensity=True).propensity
+    assert two.expected == pytest.approx(0.5**3 / 8)
+    # By shares: of the four 0 and 1 each, a third and three fifths are masked.
+    assert two.pmse == pytest.approx((3 * (1 / 3 - 1 / 2) ** 2 + 5 * (3 / 5 - 1 / 2) ** 2) / 8)
+    means = microagg.utility(DATA, MASKED, propensity=True).propensity
+    assert means.pmse > 1e-4  # equal means, smaller deviations
 
 
 def test_scikit_learn_is_asked_for_by_name(monkeypatch):
