@@ -21,6 +21,7 @@ from microagg.compliance.suppress import paired as paired
 from microagg.compliance.suppress import suppress_clusters as suppress_clusters
 from microagg.masked_reports import MaskedReport as MaskedReport
 from microagg.masked_reports import report as report
+from microagg.partitions.aggregated import aggregated as aggregated
 from microagg.partitions.clustering import clusters as clusters
 from microagg.partitions.clustering import individual_ranking as individual_ranking
 from microagg.partitions.clustering import mdav as mdav

@@ -15,6 +15,7 @@ from cellveil.report.skeleton import listed, origin, section, shares, whole_page
 from csp.clock import Clock
 from csp.rules import Rule
 from microagg.compliance.result import Compliant
+from microagg.partitions.aggregated import loss_of_values
 from microagg.partitions.partition import Partition, information_loss
 from microagg.records import Records
 from microagg.tables.k_curve import k_curve
@@ -77,6 +78,15 @@ def _losses_of(
     records: Records, partition: Partition, hidden: NDArray[np.bool_] | None
 ) -> dict[str, Any]:
     """Information loss of the file and of each attribute, in percent."""
+    if partition.aggregate != "mean":
+        values = partition.centroids
+        return {
+            "information_loss": partition.information_loss,
+            "loss_by_attribute": {
+                name: loss_of_values(records.only([name]), partition, values[:, [j]])
+                for j, name in enumerate(partition.names)
+            },
+        }
     return {
         "information_loss": information_loss(records, partition.labels, hidden),
         "loss_by_attribute": {
@@ -211,6 +221,7 @@ def _larger(facts: Mapping[str, Any]) -> Iterator[str]:
 def _made(facts: Mapping[str, Any]) -> Iterator[str]:
     told = {
         "method": facts["method"],
+        "published of a cluster": facts.get("aggregate"),
         "least cluster": facts["k"],
         "rule": facts["rule"],
         "records left out": facts["left_out"] or None,

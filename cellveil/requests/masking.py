@@ -59,6 +59,11 @@ class Masking:
         "own, in which it stays missing.",
         default="error",
     )
+    aggregate: Literal["mean", "median"] = option("What is published of a cluster.", default="mean")
+    weight: str | None = option(
+        "Column of sampling weights, for weighted means or medians; k counts records all the same.",
+        "COLUMN",
+    )
     keep_identifiers: bool = option(
         "With --keep: also columns that tell records apart.", default=False
     )
@@ -131,6 +136,9 @@ class Masking:
                 "--missing own leaves clusters without some means, which --rules cannot judge; "
                 "take --missing drop"
             )
+        other = "--aggregate median" if self.aggregate != "mean" else "--weight"
+        if self.rules is not None and (self.aggregate != "mean" or self.weight is not None):
+            refuse(f"--rules judge plain means; leave {other} out")
         both = [name for name in self.keep if name in self.attributes]
         if both:
             refuse(f"column {both[0]!r} is in --attributes and in --keep; choose one")

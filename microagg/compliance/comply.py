@@ -18,7 +18,7 @@ from microagg.compliance.merge import Merge
 from microagg.compliance.optimise import Optimise
 from microagg.compliance.result import Compliant, certified
 from microagg.compliance.suppress import Suppress
-from microagg.partitions.partition import Partition
+from microagg.partitions.partition import Partition, check_means
 from microagg.records import check_k, records_to_mask
 from microagg.scaling import scaled
 from microagg.variety import varieties_of
@@ -130,6 +130,8 @@ def comply(
             f"{argument('method', 'suppress')}, which leaves clusters as they are"
         )
         raise InputError(msg)
+    if partition is not None:
+        check_means(partition)
     dropped = partition is not None and partition.kept is not None
     records = records_to_mask(
         X, attributes, diverse=diverse or (), contributor=contributor,

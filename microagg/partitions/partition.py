@@ -35,6 +35,8 @@ __all__ = [
     "MaskedFile",
     "Partition",
     "Ranked",
+    "check_means",
+    "cluster_means",
     "cluster_sums",
     "in_clusters",
     "information_loss",
@@ -146,6 +148,8 @@ class Partition(MaskedFile):
         Which of the records that were given are left, where some lack a value; None for all.
     keys : mapping of str to (c,) array
         What is published of each cluster in the columns of `within`.
+    aggregate : str
+        What `centroids` are: "mean", or what `microagg.aggregated` made of it.
     """
 
     labels: NDArray[np.int64]
@@ -161,6 +165,7 @@ class Partition(MaskedFile):
     notes: tuple[str, ...] = ()
     kept: Kept | None = None
     keys: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    aggregate: str = "mean"
 
     @classmethod
     def of(
@@ -336,12 +341,19 @@ def records_of(
     partition: Partition,
     decimals: int | None = None,
     contributor: str | Sequence[Any] | None = None,
+    *,
+    judged: bool = True,
 ) -> Records:
     """Read the records that a partition was made of.
 
-    Unless something else is named, contributors are those with which it was made.
+    Unless something else is named, contributors are those with which it was made. Where means are
+    judged, a partition that publishes something else is refused.
     """
+    if judged:
+        check_means(partition)
     missing = "error" if partition.kept is None else "drop"
+    if np.isnan(partition.centroids).any():
+        missing = "own"
     records = read_records(
         X, partition.names, decimals=decimals, contributor=contributor, missing=missing
     )
@@ -354,6 +366,16 @@ def records_of(
     if records.contributor is None and partition.contributor is not None:
         records = replace(records, contributor=partition.contributor)
     return records
+
+
+def check_means(partition: Partition) -> None:
+    """Refuse a partition that does not publish means."""
+    if partition.aggregate != "mean":
+        msg = (
+            f"the partition publishes each {partition.aggregate}, and only means are sums of "
+            "contributions that can be judged; give the partition that it was made of"
+        )
+        raise InputError(msg)
 
 
 def in_clusters(labels: Ints) -> tuple[Ints, Ints]:

@@ -126,3 +126,39 @@ def test_columns_of_codes_are_kept_out_of_the_attributes(data, tmp_path):
     assert result.exit_code == 0, result.output
     with out.open(newline="") as file:
         assert next(csv.reader(file)) == ["school", "wage", "ethn", "area", "union"]
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "words"), [("median", "weighted median"), ("mean", "weighted mean")]
+)
+def test_weights_and_medians(data, tmp_path, aggregate, words):
+    out, page = tmp_path / "masked.csv", tmp_path / "page.html"
+    result = run(
+        data, "-k", 5, "--attributes", "wage", "--within", "ethn", "--weight", "nr", "--aggregate",
+        aggregate, "-o", out, "--report", page, "--reveal",
+    )  # fmt: skip
+    assert result.exit_code == 2  # the first number is 0
+    assert "a weight must be above 0" in result.output
+    data.write_text(data.read_text().replace("\n0,", "\n60,"))
+    result = run(
+        data, "-k", 5, "--attributes", "wage", "--within", "ethn", "--weight", "nr", "--aggregate",
+        aggregate, "-o", out, "--report", page, "--reveal",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert f"published of a cluster is the {words}." in result.output.replace("\n", " ")
+    with out.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    groups, lost = defaultdict(list), 0.0
+    wages = np.array([float(row["wage"]) for row in ROWS])
+    for before, row in zip(ROWS, rows, strict=True):
+        weight = int(before["nr"]) or 60
+        groups[row["wage"], row["ethn"]] += [float(before["wage"])] * weight
+        lost += (float(before["wage"]) - float(row["wage"])) ** 2
+    for (shown, _), repeated in groups.items():
+        figure = np.median(repeated) if aggregate == "median" else np.mean(repeated)
+        assert float(shown) == pytest.approx(figure)
+    facts = json.loads(page.with_suffix(".json").read_text())
+    assert facts["aggregate"] == words
+    assert facts["loss_by_attribute"]["wage"] == pytest.approx(100 * lost / len(ROWS) / wages.var())
+    refused = run(data, "-k", 5, "--weight", "nr", "--rules", "P(10)", "--attributes", "wage")
+    assert "--rules judge plain means; leave --weight out" in refused.output.replace("\n", " ")

@@ -84,7 +84,7 @@ def microaggregate(
     for line in (*hints, *sentences.together_words(whole)):
         say(line)
     clock = Clock.of(time_limit)
-    start = None if asked.own_clusters else _clustered(records, asked, clock)
+    start = None if asked.own_clusters else _clustered(file, records, asked, clock)
     if asked.comply is None:
         assert start is not None
         done = _judged(records, start, rule, asked, reveal=reveal)
@@ -157,15 +157,22 @@ def _complied(
     return _Done(found, found.summary(reveal=reveal), lines, rows=rows)
 
 
-def _clustered(records: Records, asked: Masking, clock: Clock) -> Partition:
-    """Make the clusters, whether they comply or not."""
+def _clustered(file: TextFile, records: Records, asked: Masking, clock: Clock) -> Partition:
+    """Make the clusters, whether they comply or not, and what is published of them."""
     import microagg
+    from csp.tables.columns import read_columns
 
     with Bar("records in clusters") as bar:
-        return microagg.clusters(
+        found: Partition = microagg.clusters(
             records, asked.k, method=asked.clusters, within=asked.within, progress=bar,
             time_limit=clock.seconds, **asked.scaling,
         )  # fmt: skip
+    if asked.aggregate == "mean" and asked.weight is None:
+        return found
+    weight: Any = None
+    if asked.weight is not None:
+        weight = read_columns(file, [asked.weight], [asked.weight]).arrays[0]
+    return microagg.aggregated(records, found, asked.aggregate, weight=weight)
 
 
 def _compliant(
@@ -208,6 +215,7 @@ def _names(data: TextFile, asked: Masking, varied: Collection[str]) -> tuple[str
     known = column_names(data)
     asks = [("--keep", name) for name in asked.keep]
     asks += [("--within", name) for name in asked.within]
+    asks += [("--weight", asked.weight)] if asked.weight else []
     for option_name, name in asks:
         if name not in known:
             refuse(f"{option_name}: there is no column {name!r}; there are {', '.join(known[:10])}")

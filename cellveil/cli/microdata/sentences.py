@@ -62,6 +62,8 @@ def further_facts(
     either: Any = result
     partition: Partition = getattr(either, "partition", either)
     facts: dict[str, Any] = {}
+    if partition.aggregate != "mean":
+        facts["aggregate"] = partition.aggregate
     if partition.keys:
         facts["within"] = list(partition.keys)
     if kept:
@@ -77,6 +79,8 @@ def further_words(told: dict[str, Any]) -> Iterator[str]:
     """Say what was left out, and for how many records kept values follow from their cluster."""
     if left := told.get("lacking_records"):
         yield f"{left} records left out: they lack a value."
+    if "aggregate" in told:
+        yield f"What is published of a cluster is the {told['aggregate']}."
     if "within" in told:
         yield f"Records of a cluster have the same {', '.join(told['within'])} as published."
     known = ", ".join(f"{name} of {count}" for name, count in told.get("kept", {}).items() if count)
