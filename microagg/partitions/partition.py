@@ -316,6 +316,8 @@ def _checked_labels(labels: Any, n: int) -> Ints:
         groups = np.empty(0, np.int64)
     if groups.shape != (n,) or np.any(groups != np.asarray(labels)):
         msg = f"{n} records need one whole-number label each; got shape {np.shape(labels)}"
+        if np.ndim(labels) == 2:
+            msg += "; microagg.utility(original, masked) compares two files"
         raise InputError(msg)
     if groups.min() < 0:
         msg = f"labels must be at least 0, got {groups.min()}"

@@ -244,6 +244,8 @@ def test_wrong_calls():
             microagg.utility(DATA, DATA, **words)
     with pytest.raises(InputError, match="no column of numbers in common"):
         microagg.utility(DATA, {"x": [1, 2]})
+    with pytest.raises(InputError, match=r"microagg\.utility\(original, masked\) compares"):
+        microagg.information_loss(DATA[["age", "pay"]], DATA[["age", "pay"]])
     twice = DATA.assign(more=2 * DATA["age"] + 1, one=1)
     for terms in (["age", "more"], ["one"]):
         with pytest.raises(InputError, match="constant or follows from the others"):
