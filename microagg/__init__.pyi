@@ -3,6 +3,10 @@ from microagg import checks as checks
 from microagg import intruders as intruders
 from microagg.aggregates import aggregate_anonymise as aggregate_anonymise
 from microagg.aggregates import is_aggregate_anonymous as is_aggregate_anonymous
+from microagg.comparisons.comparing import utility as utility
+from microagg.comparisons.propensity import Propensity as Propensity
+from microagg.comparisons.regression import Regression as Regression
+from microagg.comparisons.result import Utility as Utility
 from microagg.compliance.asked import Dropped as Dropped
 from microagg.compliance.comply import comply as comply
 from microagg.compliance.drop import Drop as Drop
@@ -15,6 +19,9 @@ from microagg.compliance.suppress import Suppressed as Suppressed
 from microagg.compliance.suppress import cluster_problem as cluster_problem
 from microagg.compliance.suppress import paired as paired
 from microagg.compliance.suppress import suppress_clusters as suppress_clusters
+from microagg.masked_reports import MaskedReport as MaskedReport
+from microagg.masked_reports import report as report
+from microagg.partitions.aggregated import aggregated as aggregated
 from microagg.partitions.clustering import clusters as clusters
 from microagg.partitions.clustering import individual_ranking as individual_ranking
 from microagg.partitions.clustering import mdav as mdav

@@ -12,25 +12,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
-from csp.names.calls import check_known, whole_number
+from csp.names.calls import check_choice, check_known, whole_number
 from csp.tables.codes import numbered_owners
 from csp.tables.columns import check_names, column_names, named_columns, read_columns
 from csp.tables.hierarchies.coding import missing_owner
 from csp.tables.microdata.repeats import repeats_note
-from csp.tables.units import MOST_DECIMALS, NotUnits, to_units
+from csp.tables.units import MOST_DECIMALS
+from microagg.entries import MISSING, filled, floats_of, gaps_of, units_of, wrong_entry
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-
-_LARGEST = 2.0**500
-_PLAIN = frozenset("0123456789+-.eEinfaINFA \t")
 
 __all__ = [
     "Bools",
     "Floats",
     "Frozen",
     "Ints",
+    "Kept",
     "Records",
     "check_apart",
     "check_k",
@@ -49,6 +48,22 @@ class Frozen:
         for part in fields(self):  # type: ignore[arg-type]
             if isinstance(value := getattr(self, part.name), np.ndarray):
                 value.flags.writeable = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kept(Frozen):
+    """Records that are left of those that were given.
+
+    Attributes
+    ----------
+    given : int
+        How many were given.
+    rows : (n,) int64
+        The ones that are left, ascending.
+    """
+
+    given: int
+    rows: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,6 +90,11 @@ class Records:
         Columns of any kind that are asked about and not masked.
     notes : tuple of str
         What to look at again: a column that may say who each record belongs to.
+    kept : Kept or None
+        Which of the records that were given these are; None for all.
+    gaps : (n, d) bool or None
+        Entries that are missing, where they may be; None if there are none. `columns` hold some
+        value of the attribute there, and nothing that needs all values reads them.
     """
 
     names: tuple[str, ...]
@@ -86,6 +106,8 @@ class Records:
     contributor: NDArray[np.int64] | None = None
     others: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    kept: Kept | None = None
+    gaps: NDArray[np.bool_] | None = None
 
     def __repr__(self) -> str:
         return f"Records({self.n} records, attributes {', '.join(self.names)})"
@@ -107,11 +129,22 @@ class Records:
 
     @cached_property
     def values(self) -> NDArray[np.float64]:
-        """Attributes as floats, shape (n, d)."""
+        """Attributes as floats, shape (n, d).
+
+        Raises
+        ------
+        InputError
+            If one is missing, or not a number.
+        """
+        self._check_complete()
+        return self.floats
+
+    @cached_property
+    def floats(self) -> NDArray[np.float64]:
+        """Attributes as floats, shape (n, d), with some value of the attribute at `gaps`."""
         found = np.empty((self.n, len(self.names)))
         for j, (name, column) in enumerate(zip(self.names, self.columns, strict=True)):
-            found[:, j] = numbers = _floats(column, name)
-            _check_range(numbers, name)
+            found[:, j] = floats_of(column, name)
         found.flags.writeable = False
         return found
 
@@ -122,23 +155,25 @@ class Records:
         Raises
         ------
         InputError
-            If a number is not a multiple of the unit (row and column named).
+            If a number is not a multiple of the unit (row and column named), or missing.
         """
+        self._check_complete()
         parts = [
-            _units(c, name, self.decimals) for name, c in zip(self.names, self.columns, strict=True)
+            units_of(c, name, self.decimals)
+            for name, c in zip(self.names, self.columns, strict=True)
         ]
         scale = max(places for _, places in parts)
         units = np.empty((self.n, len(self.names)), np.int64)
         for j, (name, column) in enumerate(zip(self.names, self.columns, strict=True)):
             part, places = parts[j]
-            units[:, j] = part if places == scale else _units(column, name, scale)[0]
+            units[:, j] = part if places == scale else units_of(column, name, scale)[0]
         units.flags.writeable = False
         return units, scale
 
     @cached_property
     def constant(self) -> NDArray[np.bool_]:
         """Which attributes have one value only, shape (d,)."""
-        return np.asarray(self.values.min(axis=0) == self.values.max(axis=0))
+        return np.asarray(self.floats.min(axis=0) == self.floats.max(axis=0))
 
     @cached_property
     def units(self) -> NDArray[np.int64]:
@@ -164,7 +199,22 @@ class Records:
         check_known("attributes", chosen, self.names)
         places = [self.names.index(name) for name in chosen]
         columns = tuple(self.columns[j] for j in places)
-        return replace(self, names=chosen, columns=columns, note="")
+        gaps = None if self.gaps is None else _some_gaps(self.gaps[:, places])
+        return replace(self, names=chosen, columns=columns, note="", gaps=gaps)
+
+    def part(self, rows: Ints, names: Sequence[str]) -> Records:
+        """Return some of the records and attributes, without the caller's index."""
+        some = self.only(names)
+        return replace(
+            some, columns=tuple(column[rows] for column in some.columns), index=None,
+            contributor=None if self.contributor is None else self.contributor[rows],
+            others={}, kept=None, gaps=None if some.gaps is None else _some_gaps(some.gaps[rows]),
+        )  # fmt: skip
+
+    def _check_complete(self) -> None:
+        if self.gaps is not None:
+            row, j = np.argwhere(self.gaps)[0].tolist()
+            raise wrong_entry(row, self.names[j], "is missing; fill it or drop the record")
 
     def at(self, rows: Ints) -> Records:
         """Return some of the records, with the decimal places of all."""
@@ -184,6 +234,7 @@ def read_records(
     diverse: Collection[str] = (),
     decimals: int | None = None,
     contributor: str | Sequence[Any] | None = None,
+    missing: str = "error",
 ) -> Records:
     """Read numerical attributes of some data, each column once.
 
@@ -203,6 +254,9 @@ def read_records(
         Who each record belongs to, where one person or firm may have several: a column of the data,
         which is an identifier and so not an attribute, or n identifiers. Without it every record is
         a contributor of its own, unless `Records` say otherwise.
+    missing : {"error", "drop", "own"}
+        What is done about records that lack a value of an attribute: they are refused, left out
+        (`kept` says which are left), or marked (`gaps`), for `microagg.mdav` and what is like it.
 
     Raises
     ------
@@ -211,6 +265,7 @@ def read_records(
         something that is not a finite number (row and column named), or a record has no
         contributor.
     """
+    check_choice("missing", missing, MISSING)
     check_apart(contributor, attributes)
     own = (contributor,) if isinstance(contributor, str) else ()
     wanted = attributes
@@ -244,8 +299,10 @@ def read_records(
         msg = "the data has no records; give at least one"
         raise InputError(msg)
     records = _owned(records, contributor, columns)
+    if missing != "error":
+        records = _with_gaps(records, drop=missing == "drop")
     try:
-        _ = records.values
+        _ = records.floats
     except InputError as error:
         if attributes is not None:
             raise
@@ -263,6 +320,7 @@ def records_to_mask(
     diverse: Collection[str] = (),
     decimals: int | None = None,
     contributor: str | Sequence[Any] | None = None,
+    missing: str = "error",
 ) -> Records:
     """Read records that are to be masked; see `read_records`.
 
@@ -271,12 +329,39 @@ def records_to_mask(
     plain = isinstance(data, (Records, np.ndarray))
     data = data if isinstance(data, Records) else named_columns(data)
     records = read_records(
-        data, attributes, diverse=diverse, decimals=decimals, contributor=contributor
-    )
+        data, attributes, diverse=diverse, decimals=decimals, contributor=contributor,
+        missing=missing,
+    )  # fmt: skip
     if plain or records.contributor is not None:
         return records
-    note = repeats_note(data, {*records.names, *diverse}, records.n)
+    given = records.n if records.kept is None else records.kept.given
+    note = repeats_note(data, {*records.names, *diverse}, given)
     return replace(records, notes=(note,)) if note else records
+
+
+def _with_gaps(records: Records, *, drop: bool) -> Records:
+    """Leave out the records that lack a value, or mark what is missing."""
+    gaps = np.column_stack([gaps_of(column) for column in records.columns])
+    if not gaps.any():
+        return records
+    if drop:
+        rows = np.flatnonzero(~gaps.any(axis=1))
+        if not len(rows):
+            msg = "every record lacks a value of some attribute; leave out attributes"
+            raise InputError(msg)
+        left = records.part(rows, records.names)
+        return replace(
+            left, note=records.note, index=None if records.index is None else records.index[rows],
+            others={name: column[rows] for name, column in records.others.items()},
+            kept=Kept(records.n, rows),
+        )  # fmt: skip
+    trios = zip(records.columns, gaps.T, records.names, strict=True)
+    gaps.flags.writeable = False
+    return replace(records, columns=tuple(filled(*trio) for trio in trios), gaps=gaps)
+
+
+def _some_gaps(gaps: Bools) -> Bools | None:
+    return gaps if gaps.any() else None
 
 
 def _owned(
@@ -349,46 +434,3 @@ def _checked_names(names: Sequence[str]) -> tuple[str, ...]:
         msg = f"{what}; name each attribute once"
         raise InputError(msg)
     return chosen
-
-
-def _floats(column: NDArray[Any], name: str) -> NDArray[np.float64]:
-    if column.dtype.kind in "biuf":
-        numbers = column.astype(np.float64)
-        where = np.flatnonzero(~np.isfinite(numbers))
-        if len(where):
-            raise _wrong(int(where[0]), name, "is missing or infinite; fill it or drop the record")
-        return numbers
-    numbers = np.empty(len(column))
-    for i, item in enumerate(column.tolist()):
-        try:
-            if isinstance(item, str) and not _PLAIN.issuperset(item):
-                raise ValueError  # noqa: TRY301 (digits of other scripts, underscores)
-            numbers[i] = float(item)
-        except (TypeError, ValueError):
-            missing = item is None or str(item).strip().lower() in {"", "na", "nan", "<na>", "nat"}
-            what = "is missing" if missing else "is not a number"
-            raise _wrong(i, name, f"{what}; correct it or leave the column out") from None
-        if not np.isfinite(numbers[i]):
-            raise _wrong(i, name, "is missing or infinite; fill it or drop the record")
-    return numbers
-
-
-def _check_range(numbers: NDArray[np.float64], name: str) -> None:
-    """Refuse numbers whose squares, or squares of deviations, are not floats."""
-    large = np.abs(numbers) > _LARGEST
-    if large.any():
-        raise _wrong(int(np.argmax(large)), name, "is beyond 2**500; give it in a larger unit")
-    if 0 < np.ptp(numbers) < 1 / _LARGEST:
-        msg = f"the values of column {name!r} differ by less than 2**-500; give a smaller unit"
-        raise InputError(msg)
-
-
-def _units(column: NDArray[Any], name: str, decimals: int | None) -> tuple[NDArray[np.int64], int]:
-    try:
-        return to_units(column, decimals)
-    except NotUnits as error:
-        raise _wrong(error.index, name, f"cannot be taken exactly: {error.reason}") from None
-
-
-def _wrong(row: int, name: str, what: str) -> InputError:
-    return InputError(f"row {row + 1}, column {name!r}: the entry {what}")

@@ -11,7 +11,7 @@ from csp.exact import exact
 from csp.names.calls import check_choice
 from microagg.records import Floats, Records
 
-__all__ = ["OR_KEEP", "SCALES", "refuse_constant", "scaled", "spreads"]
+__all__ = ["OR_KEEP", "SCALES", "refuse_constant", "scaled", "scaled_with_gaps", "spreads"]
 
 SCALES = {
     "none": "as they are: the attribute with the largest numbers decides",
@@ -69,3 +69,15 @@ def scaled(records: Records, scale: str, *, constant: str = "error") -> Floats:
     points: Floats = (values - origin) / np.where(flat, 1.0, spreads(records, scale))
     points[:, flat] = 0.0
     return np.ascontiguousarray(points)
+
+
+def scaled_with_gaps(records: Records, scale: str) -> Floats:
+    """Points as `scaled` makes them of the values that are there, NaN where one is missing."""
+    if records.gaps is None:
+        return scaled(records, scale, constant="keep")
+    points = np.full(records.gaps.shape, np.nan)
+    for j, name in enumerate(records.names):
+        rows = np.flatnonzero(~records.gaps[:, j])
+        part = records.part(rows, [name])
+        points[rows, j] = scaled(part, scale, constant="keep")[:, 0]
+    return points

@@ -289,16 +289,16 @@ def split_names(text: str, option: str) -> tuple[str, ...]:
 
 
 def by_column(
-    given: list[str] | None, option: str, read: Callable[[str], Any]
+    given: list[str] | None, option: str, read: Callable[[str], Any], stands: str = "NUMBER"
 ) -> dict[str, Any] | None:
-    """Numbers by column, from ``COLUMN=NUMBER``; None where nothing is given."""
+    """Numbers, or what else stands there, by column: ``COLUMN=NUMBER``; None without any."""
     if not given:
         return None
     found: dict[str, Any] = {}
     for text in given:
         name, equals, number = text.rpartition("=")
         if not equals or not name or not number or name in found:
-            refuse(f"{option} takes COLUMN=NUMBER, each column once, not {text!r}")
+            refuse(f"{option} takes COLUMN={stands}, each column once, not {text!r}")
         try:
             found[name] = read(number)
         except InputError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from html import escape
 from typing import Any
@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import cellveil
-from cellveil.report.skeleton import WIDTH, bar, box, grid, listed, origin, section, whole_page
+from cellveil.report.skeleton import listed, origin, section, shares, whole_page
 from csp.clock import Clock
 from csp.rules import Rule
 from microagg.compliance.result import Compliant
+from microagg.partitions.aggregated import loss_of_values
 from microagg.partitions.partition import Partition, information_loss
 from microagg.records import Records
 from microagg.tables.k_curve import k_curve
@@ -77,6 +78,15 @@ def _losses_of(
     records: Records, partition: Partition, hidden: NDArray[np.bool_] | None
 ) -> dict[str, Any]:
     """Information loss of the file and of each attribute, in percent."""
+    if partition.aggregate != "mean":
+        values = partition.centroids
+        return {
+            "information_loss": partition.information_loss,
+            "loss_by_attribute": {
+                name: loss_of_values(records.only([name]), partition, values[:, [j]])
+                for j, name in enumerate(partition.names)
+            },
+        }
     return {
         "information_loss": information_loss(records, partition.labels, hidden),
         "loss_by_attribute": {
@@ -101,7 +111,8 @@ def microdata_page(facts: Mapping[str, Any]) -> str:
         f"{min(map(int, facts['clusters']))} to {most}"
         + (f"; information loss {facts['information_loss']:.4f} %." if internal else ".")
     )
-    sections = [*_losses(facts), *_means(facts), *_sizes(facts), *_larger(facts), *_made(facts)]
+    parts = (_losses, _means, _kept, _sizes, _larger, _made)
+    sections = [line for part in parts for line in part(facts)]
     return whole_page("Microaggregated file", lead, sections, internal=internal)
 
 
@@ -115,7 +126,7 @@ def _losses(facts: Mapping[str, Any]) -> Iterator[str]:
         "What each attribute loses",
         '<p class="lead">Share of its variance that the means do not keep, in percent.'
         f"{counted}</p>",
-        _bars(("attribute", "loss"), rows),
+        shares(("attribute", "loss"), rows),
     )
 
 
@@ -145,7 +156,36 @@ def _means(facts: Mapping[str, Any]) -> Iterator[str]:
     yield from section(
         "Which means disclose a contribution",
         f"<p>{words}</p>",
-        _bars(("attribute", "sensitive means"), rows) if rows else "",
+        shares(("attribute", "sensitive means"), rows) if rows else "",
+    )
+
+
+def _kept(facts: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the columns beside the means, and of how many records a value follows."""
+    kept: dict[str, int] = facts.get("kept", {})
+    keys: list[str] = facts.get("within", [])
+    if not (kept or keys or facts.get("notes")):
+        return
+    words = []
+    if keys:
+        words.append(
+            f"Clusters were made inside strata of equal {escape(', '.join(keys))}; all records of "
+            "a cluster are published with the same."
+        )
+    if any(kept.values()):
+        words.append(
+            "<strong>Where all records of a cluster have the same value of a kept column, an "
+            "intruder who finds the cluster of a person learns it.</strong>"
+        )
+    elif kept:
+        words.append("No value of a kept column follows from a cluster alone.")
+    n = facts["records"]
+    rows = [(name, f"{count:,}", count / n) for name, count in kept.items()]
+    yield from section(
+        "Which columns stand beside the means",
+        *(f"<p>{sentence}</p>" for sentence in words),
+        shares(("kept as it is", "records whose value follows"), rows) if rows else "",
+        *(f"<p>{escape(note)}.</p>" for note in facts.get("notes", [])),
     )
 
 
@@ -153,7 +193,7 @@ def _sizes(facts: Mapping[str, Any]) -> Iterator[str]:
     clusters: dict[str, int] = facts["clusters"]
     largest = max(clusters.values())
     rows = [(size, f"{count:,}", count / largest) for size, count in clusters.items()]
-    yield from section("How large clusters are", _bars(("records", "clusters"), rows))
+    yield from section("How large clusters are", shares(("records", "clusters"), rows))
 
 
 def _larger(facts: Mapping[str, Any]) -> Iterator[str]:
@@ -174,28 +214,17 @@ def _larger(facts: Mapping[str, Any]) -> Iterator[str]:
         "Would a larger k do?",
         '<p class="lead">Plain MDAV with other k: the bar is the share of means that the rule '
         "calls sensitive. More records in a cluster lose more, and need not be safer.</p>",
-        _bars(("k", "sensitive means", "loss in percent"), rows),
+        shares(("k", "sensitive means", "loss in percent"), rows),
     )
 
 
 def _made(facts: Mapping[str, Any]) -> Iterator[str]:
     told = {
         "method": facts["method"],
+        "published of a cluster": facts.get("aggregate"),
         "least cluster": facts["k"],
         "rule": facts["rule"],
         "records left out": facts["left_out"] or None,
+        "records left out that lack a value": facts.get("lacking_records"),
     }
     yield from section("How it was made", listed(told | origin(facts)))
-
-
-def _bars(heads: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> str:
-    """Lay out a list: a name, a number, a share from 0 to 1 as a bar, perhaps another number."""
-    lines = []
-    for name, number, share, *more in rows:
-        drawn = bar([box("range", 0, round(min(max(share, 0.0), 1.0) * WIDTH, 1))])
-        further = "".join(f'<td class="number">{escape(text)}</td>' for text in more)
-        lines.append(
-            f'<tr><th scope="row">{escape(str(name))}</th><td class="number">{escape(number)}</td>'
-            f"<td>{drawn}</td>{further}</tr>"
-        )
-    return grid("bars", [*map(escape, heads[:2]), "", *map(escape, heads[2:])], lines)

@@ -24,6 +24,7 @@ __all__ = [
     "origin",
     "panels",
     "section",
+    "shares",
     "whole_page",
     "write_page",
 ]
@@ -147,3 +148,16 @@ def box(name: str, left: float, right: float, top: float = 4, height: float = 8)
     """Draw a part of a bar."""
     width = round(right - left, 1)
     return f'<rect class="{name}" x="{left}" y="{top}" width="{width}" height="{height}"/>'
+
+
+def shares(heads: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> str:
+    """Lay out a list: a name, a number, a share from 0 to 1 as a bar, perhaps another number."""
+    lines = []
+    for name, number, share, *more in rows:
+        drawn = bar([box("range", 0, round(min(max(share, 0.0), 1.0) * WIDTH, 1))])
+        further = "".join(f'<td class="number">{escape(text)}</td>' for text in more)
+        lines.append(
+            f'<tr><th scope="row">{escape(str(name))}</th><td class="number">{escape(number)}</td>'
+            f"<td>{drawn}</td>{further}</tr>"
+        )
+    return grid("bars", [*map(escape, heads[:2]), "", *map(escape, heads[2:])], lines)

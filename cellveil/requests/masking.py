@@ -48,6 +48,22 @@ class Masking:
         "Columns to publish as they are, by commas.", "COLUMNS", default=()
     )
     person: Person = Person()
+    within: tuple[str, ...] = option(
+        "Key columns, by commas: clusters of records that agree in them, which are published too. "
+        "A stratum of fewer than k joins the nearest cluster, and their keys become a set.",
+        "COLUMNS",
+        default=(),
+    )
+    missing: Literal["error", "drop", "own"] = option(
+        "Records that lack a value of --attributes: refused, left out, or in clusters of their "
+        "own, in which it stays missing.",
+        default="error",
+    )
+    aggregate: Literal["mean", "median"] = option("What is published of a cluster.", default="mean")
+    weight: str | None = option(
+        "Column of sampling weights, for weighted means or medians; k counts records all the same.",
+        "COLUMN",
+    )
     keep_identifiers: bool = option(
         "With --keep: also columns that tell records apart.", default=False
     )
@@ -110,6 +126,19 @@ class Masking:
                 f"--contributor {self.contributor} says whose records these are; publishing it "
                 "needs --keep-identifiers"
             )
+        if self.within and (self.sized or self.comply not in (None, "suppress")):
+            refuse(
+                f"--within makes clusters inside strata, and {self.sized or '--comply'} moves "
+                "records from one to another; leave one out, or take --comply suppress"
+            )
+        if self.missing == "own" and self.rules is not None:
+            refuse(
+                "--missing own leaves clusters without some means, which --rules cannot judge; "
+                "take --missing drop"
+            )
+        other = "--aggregate median" if self.aggregate != "mean" else "--weight"
+        if self.rules is not None and (self.aggregate != "mean" or self.weight is not None):
+            refuse(f"--rules judge plain means; leave {other} out")
         both = [name for name in self.keep if name in self.attributes]
         if both:
             refuse(f"column {both[0]!r} is in --attributes and in --keep; choose one")

@@ -39,7 +39,15 @@ _NAMES = {
 }
 
 _ARGUMENTS = {
-    "attributes": ("quasi_identifiers", "key_variables", "key_vars", "keyVars", "variables", "qi"),
+    "attributes": (
+        "quasi_identifiers",
+        "columns",
+        "key_variables",
+        "key_vars",
+        "keyVars",
+        "variables",
+        "qi",
+    ),
     "quasi_identifiers": ("attributes", "key_variables", "key_vars", "keyVars", "qi"),
     "confidential": ("sensitive", "sensitive_attributes", "sensitive_variables"),
     "within": ("by", "strata", "strata_variables", "groups", "groupby"),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from csp.clock import Clock
+from csp.errors import InputError, argument
 from csp.names.calls import check_choice
 from csp.rules import Rule
 from csp.rules.base import as_rule
@@ -17,7 +18,7 @@ from microagg.compliance.merge import Merge
 from microagg.compliance.optimise import Optimise
 from microagg.compliance.result import Compliant, certified
 from microagg.compliance.suppress import Suppress
-from microagg.partitions.partition import Partition
+from microagg.partitions.partition import Partition, check_means
 from microagg.records import check_k, records_to_mask
 from microagg.scaling import scaled
 from microagg.variety import varieties_of
@@ -66,7 +67,8 @@ def comply(
         How rules read negative values: "error", "abs", "shift" or "split".
     partition : Partition, optional
         Partition to start from, of these attributes and with this k; MDAV's by default. Not for
-        "grow", which makes its own.
+        "grow", which makes its own. One that was made `within` strata is for "suppress" only, which
+        leaves clusters as they are.
     most : int, optional
         Largest size of a cluster, at least k; ``2 * k - 1`` where clusters are to be as small as
         in microaggregation without a rule. None for any size.
@@ -121,7 +123,20 @@ def comply(
     """
     way = _way(method)
     clock = Clock.of(time_limit)
-    records = records_to_mask(X, attributes, diverse=diverse or (), contributor=contributor)
+    if partition is not None and partition.keys and way.name != "suppress":
+        msg = (
+            f"the partition was made {argument('within')} {', '.join(partition.keys)}, and "
+            f"{argument('method', way.name)} moves records from one stratum to another; take "
+            f"{argument('method', 'suppress')}, which leaves clusters as they are"
+        )
+        raise InputError(msg)
+    if partition is not None:
+        check_means(partition)
+    dropped = partition is not None and partition.kept is not None
+    records = records_to_mask(
+        X, attributes, diverse=diverse or (), contributor=contributor,
+        missing="drop" if dropped else "error",
+    )  # fmt: skip
     if partition is not None and len(partition.labels) == records.n:
         # It counts contributors as the records do, which are asked first.
         if records.contributor is None and partition.contributor is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from csp.tables.cross.html import notebook_list
 from microagg.compliance.asked import Asked, Dropped, Found
 from microagg.compliance.suppress import Suppressed
 from microagg.partitions.partition import MaskedFile, Partition, loss_of
+from microagg.records import Kept
 from microagg.tables.risk import judged
 from microagg.variety import fewest_values
 
@@ -62,7 +64,10 @@ class Compliant(MaskedFile):
         for, and the fewest that a cluster has.
     library : str
     notes : tuple of str
-        What to look at again: a column that may say who each record belongs to.
+        What to look at again: a column that may say who each record belongs to, and what the
+        partition says.
+    kept : Kept or None
+        Which of the records that were given `rows` are of, where some lack a value; None for all.
     """
 
     method: str
@@ -82,6 +87,7 @@ class Compliant(MaskedFile):
     library: str = ""
     index: Any = None
     notes: tuple[str, ...] = ()
+    kept: Kept | None = None
 
     def __repr__(self) -> str:
         hidden = self.suppressed_cells
@@ -117,15 +123,22 @@ class Compliant(MaskedFile):
         return means[self.partition.labels]
 
     def to_columns(self) -> dict[str, NDArray[Any]]:
-        """Masked file as columns by name, None where a cell is suppressed."""
-        columns: NDArray[Any] = self.partition.masked
+        """Masked file as columns by name, None where a cell is suppressed; then keys."""
+        partition = self.partition
+        means: NDArray[Any] = partition.masked
         if self.hidden.any():
-            columns = columns.astype(object)
-            columns[self.hidden[self.partition.labels]] = None
-        return dict(zip(self.partition.names, columns.T, strict=True))
+            means = means.astype(object)
+            means[self.hidden[partition.labels]] = None
+        columns = dict(zip(partition.names, means.T, strict=True))
+        return columns | {n: values[partition.labels] for n, values in partition.keys.items()}
 
     def _rows(self) -> tuple[int, NDArray[np.int64]]:
-        return len(self.rows) + len(self.dropped), self.rows
+        if self.kept is None:
+            return len(self.rows) + len(self.dropped), self.rows
+        return self.kept.given, self.kept.rows[self.rows]
+
+    def _keys(self) -> Mapping[str, NDArray[Any]]:
+        return self.partition.keys
 
     def summary(self, *, reveal: bool = False) -> dict[str, Any]:
         """Plain data for JSON; holds no value of any record.
@@ -218,5 +231,5 @@ def certified(asked: Asked, method: str, found: Found) -> Compliant:
     return Compliant(
         method, str(asked.rule), partition, rows, hidden, found.dropped, start.information_loss,
         before, unsafe, loss, found.bound, found.suppressed, asked.most, values, records.library,
-        partition.index, records.notes,
+        partition.index, tuple(dict.fromkeys((*records.notes, *partition.notes))), records.kept,
     )  # fmt: skip

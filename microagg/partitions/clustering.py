@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
-from csp.clock import Clock
-from csp.errors import OutOfTime
-from csp.names.calls import check_choice
+from csp.clock import UNLIMITED, Clock
+from csp.errors import OutOfTime, argument
+from csp.names.calls import check_choice, check_known
+from csp.tables.columns import column_names, named_columns
 from microagg.partitions import methods as ways
 from microagg.partitions.contributors import joined_to_k
 from microagg.partitions.methods import cluster_methods
@@ -16,8 +17,9 @@ from microagg.partitions.methods.mdav import mdav_labels
 from microagg.partitions.methods.mondrian import CUTS, mondrian_labels
 from microagg.partitions.methods.vmdav import vmdav_labels
 from microagg.partitions.partition import Partition, Ranked
+from microagg.partitions.strata import Asking, clustered, keys_of
 from microagg.partitions.univariate import ranking_labels
-from microagg.records import check_k, read_records, records_to_mask
+from microagg.records import Records, check_k, read_records, records_to_mask
 from microagg.scaling import scaled
 
 __all__ = ["GAMMAS", "clusters", "individual_ranking", "mdav", "mondrian", "vmdav"]
@@ -36,6 +38,8 @@ def clusters(
     constant: str = "error",
     decimals: int | None = None,
     contributor: str | Sequence[Any] | None = None,
+    within: Sequence[str] | str = (),
+    missing: str = "error",
     time_limit: float | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Partition:
@@ -43,7 +47,7 @@ def clusters(
 
     Parameters
     ----------
-    X, k, scale, attributes, constant, decimals, contributor, time_limit, progress
+    X, k, scale, attributes, constant, decimals, contributor, within, missing, time_limit, progress
         As for `mdav`. Only methods that take long heed the last two.
     method : str
         "mdav", "vmdav", "mondrian", or another file of `microagg.partitions.methods`.
@@ -67,19 +71,25 @@ def clusters(
     Partition(6 records in 2 clusters of 3 to 3 by Mondrian(nearest))
     """
     check_choice("method", method, cluster_methods())
-    records = records_to_mask(X, attributes, decimals=decimals, contributor=contributor)
-    how: dict[str, Any] = {"scale": scale, "constant": constant}
+    how: dict[str, Any] = {
+        "scale": scale, "attributes": attributes, "constant": constant, "decimals": decimals,
+        "contributor": contributor, "within": within, "missing": missing,
+    }  # fmt: skip
     if method == "mondrian":
-        return mondrian(records, k, **how)
+        return mondrian(X, k, **how)
     if method in ("mdav", "vmdav"):
-        make = mdav if method == "mdav" else vmdav
-        return make(records, k, **how, time_limit=time_limit, progress=progress)
+        known = mdav if method == "mdav" else vmdav
+        return known(X, k, **how, time_limit=time_limit, progress=progress)
     clock = Clock.of(time_limit)
-    check_k(k, records.n, 2, records.contributors)
-    points = scaled(records, scale, constant=constant)
-    labels = import_module(f"{ways.__name__}.{method}").labels_of(points, k)
-    labels = joined_to_k(points, labels, records.contributor, k, clock)
-    return Partition.of(records, labels, k, method)
+    records, keys = _read(X, attributes, decimals, contributor, within, missing)
+    labels_of = import_module(f"{ways.__name__}.{method}").labels_of
+
+    def make(part: Records, constant: str, _progress: Any) -> Partition:
+        points = scaled(part, scale, constant=constant)
+        labels = joined_to_k(points, labels_of(points, k), part.contributor, k, clock)
+        return Partition.of(part, labels, k, method)
+
+    return clustered(records, keys, Asking(k, scale, constant, clock), make)
 
 
 def mdav(
@@ -91,6 +101,8 @@ def mdav(
     constant: str = "error",
     decimals: int | None = None,
     contributor: str | Sequence[Any] | None = None,
+    within: Sequence[str] | str = (),
+    missing: str = "error",
     time_limit: float | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Partition:
@@ -116,6 +128,13 @@ def mdav(
         Who each record belongs to, where one person or firm may have several: a column, which is
         not masked, or n identifiers. Clusters of k records that have fewer than k different
         contributors are then joined with the one with the nearest mean until each has k.
+    within : sequence of str
+        Key columns of any kind that are published beside the means: clusters are made inside the
+        strata of records that agree in them, each as if it were the whole file. A stratum of fewer
+        than k joins the nearest cluster; see Notes.
+    missing : {"error", "drop", "own"}
+        What is done about records that lack a value of an attribute: they are refused, left out, or
+        in strata of records that lack the same ones, which stay missing.
     time_limit : float, optional
         Wall seconds.
     progress : callable, optional
@@ -129,23 +148,41 @@ def mdav(
     ------
     InputError
         If k is not a whole number from 2 to n (or to the number of contributors), the data holds
-        anything but finite numbers, an attribute is constant, or a record has no contributor.
+        anything but finite numbers, an attribute is constant, a record has no contributor, or a
+        column has two roles.
     OutOfTime
         If the time limit passed before every record had a cluster.
+
+    Notes
+    -----
+    A stratum with fewer than k contributors joins a cluster of another, or another such stratum:
+    the one that differs from it in the fewest key columns and missing attributes; of these, one
+    that agrees with it in the columns named first; of these, the one with the nearest mean. The
+    records of both then have the set of their keys ("north|south"), and an attribute that one of
+    them lacks is missing in all. So records of a cluster are published alike in all columns, and
+    the file is k-anonymous in the keys and means together, a missing value being one of its own.
+    Other clusters keep their keys as they are. `Partition.to_frame` has the keys beside the means,
+    and `notes` say what was joined.
 
     Examples
     --------
     >>> import microagg
     >>> microagg.mdav({"age": [21, 60, 24, 22, 61, 65], "pay": [9, 30, 8, 10, 33, 31]}, 3)
     Partition(6 records in 2 clusters of 3 to 3 by MDAV)
+    >>> data = {"sex": ["f", "m", "f", "m"], "pay": [9, 30, 10, 33]}
+    >>> microagg.mdav(data, 2, within="sex").to_columns()["sex"].tolist()
+    ['f', 'm', 'f', 'm']
     """
     clock = Clock.of(time_limit)
-    records = records_to_mask(X, attributes, decimals=decimals, contributor=contributor)
-    check_k(k, records.n, 2, records.contributors)
-    points = scaled(records, scale, constant=constant)
-    labels = mdav_labels(points, k, progress=progress, clock=clock)
-    labels = joined_to_k(points, labels, records.contributor, k, clock)
-    return Partition.of(records, labels, k, "MDAV")
+    records, keys = _read(X, attributes, decimals, contributor, within, missing)
+
+    def make(part: Records, constant: str, progress: Any) -> Partition:
+        points = scaled(part, scale, constant=constant)
+        labels = mdav_labels(points, k, progress=progress, clock=clock)
+        labels = joined_to_k(points, labels, part.contributor, k, clock)
+        return Partition.of(part, labels, k, "MDAV")
+
+    return clustered(records, keys, Asking(k, scale, constant, clock, progress), make)
 
 
 def vmdav(
@@ -158,6 +195,8 @@ def vmdav(
     constant: str = "error",
     decimals: int | None = None,
     contributor: str | Sequence[Any] | None = None,
+    within: Sequence[str] | str = (),
+    missing: str = "error",
     time_limit: float | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Partition:
@@ -165,12 +204,13 @@ def vmdav(
 
     Parameters
     ----------
-    X, k, scale, attributes, constant, decimals, contributor, time_limit, progress
+    X, k, scale, attributes, constant, decimals, contributor, within, missing, time_limit, progress
         As for `mdav`.
     gamma : float, optional
         A cluster takes in the nearest record outside if it is nearer to the cluster than gamma
         times its distance to the nearest other record outside. Without it `GAMMAS` are tried, as
-        far as the time allows, and the partition with least information loss is kept.
+        far as the time allows, and the partition with least information loss is kept; that of each
+        stratum, if there are any.
 
     Returns
     -------
@@ -191,20 +231,23 @@ def vmdav(
     Partition(7 records in 2 clusters of 3 to 4 by V-MDAV(1.1))
     """
     clock = Clock.of(time_limit)
-    records = records_to_mask(X, attributes, decimals=decimals, contributor=contributor)
-    check_k(k, records.n, 2, records.contributors)
-    points = scaled(records, scale, constant=constant)
-    found: list[Partition] = []
-    for value in GAMMAS if gamma is None else (gamma,):
-        try:
-            labels = vmdav_labels(points, k, value, progress=progress, clock=clock)
-            labels = joined_to_k(points, labels, records.contributor, k, clock)
-        except (OutOfTime, KeyboardInterrupt):
-            if not found:
-                raise
-            break
-        found.append(Partition.of(records, labels, k, f"V-MDAV({value:g})"))
-    return min(found, key=lambda partition: partition.information_loss)
+    records, keys = _read(X, attributes, decimals, contributor, within, missing)
+
+    def make(part: Records, constant: str, progress: Any) -> Partition:
+        points = scaled(part, scale, constant=constant)
+        found: list[Partition] = []
+        for value in GAMMAS if gamma is None else (gamma,):
+            try:
+                labels = vmdav_labels(points, k, value, progress=progress, clock=clock)
+                labels = joined_to_k(points, labels, part.contributor, k, clock)
+            except (OutOfTime, KeyboardInterrupt):
+                if not found:
+                    raise
+                break
+            found.append(Partition.of(part, labels, k, f"V-MDAV({value:g})"))
+        return min(found, key=lambda partition: partition.information_loss)
+
+    return clustered(records, keys, Asking(k, scale, constant, clock, progress), make)
 
 
 def mondrian(
@@ -217,6 +260,8 @@ def mondrian(
     constant: str = "error",
     decimals: int | None = None,
     contributor: str | Sequence[Any] | None = None,
+    within: Sequence[str] | str = (),
+    missing: str = "error",
 ) -> Partition:
     """Clusters by cutting the file in two, again and again (LeFevre and others 2006).
 
@@ -224,7 +269,7 @@ def mondrian(
 
     Parameters
     ----------
-    X, k, attributes, constant, decimals, contributor
+    X, k, attributes, constant, decimals, contributor, within, missing
         As for `mdav`.
     cut : str
         "nearest": at the allowable cut nearest to the median; "median": at the median or not at
@@ -250,13 +295,32 @@ def mondrian(
     [0, 1, 0, 0, 1, 1]
     """
     check_choice("cut", cut, (*CUTS, "paper"))
-    records = records_to_mask(X, attributes, decimals=decimals, contributor=contributor)
-    check_k(k, records.n, 2, records.contributors)
-    points = scaled(records, scale, constant=constant)
+    records, keys = _read(X, attributes, decimals, contributor, within, missing)
     how = "relaxed" if cut == "paper" else cut
-    labels = mondrian_labels(points, k, cut=how, relative=cut != "paper")
-    labels = joined_to_k(points, labels, records.contributor, k)
-    return Partition.of(records, labels, k, f"Mondrian({cut})")
+
+    def make(part: Records, constant: str, _progress: Any) -> Partition:
+        points = scaled(part, scale, constant=constant)
+        labels = mondrian_labels(points, k, cut=how, relative=cut != "paper")
+        labels = joined_to_k(points, labels, part.contributor, k)
+        return Partition.of(part, labels, k, f"Mondrian({cut})")
+
+    return clustered(records, keys, Asking(k, scale, constant, UNLIMITED), make)
+
+
+def _read(
+    X: Any, attributes: Sequence[str] | None, decimals: int | None,
+    contributor: str | Sequence[Any] | None, within: Sequence[str] | str, missing: str,
+) -> tuple[Records, tuple[str, ...]]:  # fmt: skip
+    """Read records that are to be masked, and name their key columns."""
+    keys = keys_of(within, attributes, contributor)
+    data = X
+    if keys and not isinstance(X, Records):
+        data = named_columns(X)
+        check_known(argument("within"), keys, column_names(data), "columns")
+    records = records_to_mask(
+        data, attributes, diverse=keys, decimals=decimals, contributor=contributor, missing=missing
+    )
+    return records, keys
 
 
 def individual_ranking(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -23,17 +23,20 @@ from microagg.records import (
     Floats,
     Frozen,
     Ints,
+    Kept,
     Records,
     check_k,
     count_different,
     read_records,
 )
-from microagg.scaling import scaled
+from microagg.scaling import scaled, scaled_with_gaps
 
 __all__ = [
     "MaskedFile",
     "Partition",
     "Ranked",
+    "check_means",
+    "cluster_means",
     "cluster_sums",
     "in_clusters",
     "information_loss",
@@ -70,7 +73,8 @@ class MaskedFile(Frozen, ABC):
             That of the caller's data by default, or the first that is installed.
         keep : data frame or mapping of columns, optional
             Columns to be published as they are beside the masked ones, one row for each record that
-            was given.
+            was given. Of the columns of `within`, which are in the file in any case, what is
+            published stands in the place of what is given.
         keep_identifiers : bool
             Take columns in which most records have a value of their own, too.
 
@@ -88,7 +92,10 @@ class MaskedFile(Frozen, ABC):
         """
         library, columns = self.library if library is None else library, self.to_columns()
         if keep is not None:
-            columns |= kept_beside(keep, columns, self._rows(), identifiers=keep_identifiers)
+            own, masked = self._keys(), columns
+            columns = {name: column for name, column in masked.items() if name not in own}
+            beside = kept_beside(keep, columns, self._rows(), identifiers=keep_identifiers)
+            columns = {**columns, **beside, **{name: masked[name] for name in own}}
         frame = columns_to_frame(columns, library)
         if self.index is not None and library == "pandas":
             frame.index = self.index
@@ -97,6 +104,10 @@ class MaskedFile(Frozen, ABC):
     def _rows(self) -> tuple[int, NDArray[np.int64] | None]:
         """Return how many records were given, and which are kept; None for all."""
         return len(next(iter(self.to_columns().values()))), None
+
+    def _keys(self) -> Mapping[str, NDArray[Any]]:
+        """Columns of `within` as they are published, the value of each cluster."""
+        return {}
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -113,7 +124,8 @@ class Partition(MaskedFile):
     sizes : (c,) int64
         Records in each cluster.
     centroids : (c, d) float64
-        Mean of each cluster in each attribute, in the units of the data.
+        Mean of each cluster in each attribute, in the units of the data; NaN where a record of it
+        lacks a value.
     information_loss : float
         100 * SSE / SST in percent, attributes standardised: 0 if no record changed, 100 if all
         became the mean of the file. Not for publication: it is a function of the original values,
@@ -130,7 +142,14 @@ class Partition(MaskedFile):
         Who each record belongs to; None if every record is its own contributor. What judges the
         partition counts contributors as it does.
     notes : tuple of str
-        What to look at again: a column that may say who each record belongs to.
+        What to look at again: a column that may say who each record belongs to, and which clusters
+        are of several strata.
+    kept : Kept or None
+        Which of the records that were given are left, where some lack a value; None for all.
+    keys : mapping of str to (c,) array
+        What is published of each cluster in the columns of `within`.
+    aggregate : str
+        What `centroids` are: "mean", or what `microagg.aggregated` made of it.
     """
 
     labels: NDArray[np.int64]
@@ -144,6 +163,9 @@ class Partition(MaskedFile):
     index: Any = None
     contributor: NDArray[np.int64] | None = None
     notes: tuple[str, ...] = ()
+    kept: Kept | None = None
+    keys: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    aggregate: str = "mean"
 
     @classmethod
     def of(
@@ -195,7 +217,7 @@ class Partition(MaskedFile):
         return cls(
             groups, k, sizes, cluster_means(records, groups, sizes), loss_of(records, groups),
             records.names, method, records.library, records.index, records.contributor,
-            records.notes,
+            records.notes, records.kept,
         )  # fmt: skip
 
     def __repr__(self) -> str:
@@ -228,8 +250,22 @@ class Partition(MaskedFile):
         return list(np.split(order, np.cumsum(self.sizes)[:-1]))
 
     def to_columns(self) -> dict[str, NDArray[Any]]:
-        """Masked file as columns by name."""
-        return dict(zip(self.names, self.masked.T, strict=True))
+        """Masked file as columns by name, None where a cluster has no mean; then `keys`."""
+        means: NDArray[Any] = self.masked
+        gone = np.isnan(means)
+        if gone.any():
+            means = means.astype(object)
+            means[gone] = None
+        columns = dict(zip(self.names, means.T, strict=True))
+        return columns | {name: values[self.labels] for name, values in self.keys.items()}
+
+    def _rows(self) -> tuple[int, NDArray[np.int64] | None]:
+        if self.kept is None:
+            return len(self.labels), None
+        return self.kept.given, self.kept.rows
+
+    def _keys(self) -> Mapping[str, NDArray[Any]]:
+        return self.keys
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -280,6 +316,8 @@ def _checked_labels(labels: Any, n: int) -> Ints:
         groups = np.empty(0, np.int64)
     if groups.shape != (n,) or np.any(groups != np.asarray(labels)):
         msg = f"{n} records need one whole-number label each; got shape {np.shape(labels)}"
+        if np.ndim(labels) == 2:
+            msg += "; microagg.utility(original, masked) compares two files"
         raise InputError(msg)
     if groups.min() < 0:
         msg = f"labels must be at least 0, got {groups.min()}"
@@ -305,12 +343,22 @@ def records_of(
     partition: Partition,
     decimals: int | None = None,
     contributor: str | Sequence[Any] | None = None,
+    *,
+    judged: bool = True,
 ) -> Records:
     """Read the records that a partition was made of.
 
-    Unless something else is named, contributors are those with which it was made.
+    Unless something else is named, contributors are those with which it was made. Where means are
+    judged, a partition that publishes something else is refused.
     """
-    records = read_records(X, partition.names, decimals=decimals, contributor=contributor)
+    if judged:
+        check_means(partition)
+    missing = "error" if partition.kept is None else "drop"
+    if np.isnan(partition.centroids).any():
+        missing = "own"
+    records = read_records(
+        X, partition.names, decimals=decimals, contributor=contributor, missing=missing
+    )
     if records.n != len(partition.labels):
         msg = (
             f"the partition is of {len(partition.labels)} records and the data has {records.n}; "
@@ -320,6 +368,16 @@ def records_of(
     if records.contributor is None and partition.contributor is not None:
         records = replace(records, contributor=partition.contributor)
     return records
+
+
+def check_means(partition: Partition) -> None:
+    """Refuse a partition that does not publish means."""
+    if partition.aggregate != "mean":
+        msg = (
+            f"the partition publishes each {partition.aggregate}, and only means are sums of "
+            "contributions that can be judged; give the partition that it was made of"
+        )
+        raise InputError(msg)
 
 
 def in_clusters(labels: Ints) -> tuple[Ints, Ints]:
@@ -347,7 +405,7 @@ EXACT = 2**53
 
 def _check_exact(records: Records) -> None:
     """Refuse numbers given exactly that no float of their means could tell apart."""
-    most = np.abs(records.values).max(axis=0, initial=0.0)
+    most = np.abs(records.floats).max(axis=0, initial=0.0)
     for name, column, largest in zip(records.names, records.columns, most, strict=True):
         if column.dtype.kind == "f" or largest * 10.0**MOST_DECIMALS <= EXACT:
             continue
@@ -382,7 +440,12 @@ def _unit_words(places: int) -> str:
 
 
 def cluster_means(records: Records, labels: Ints, sizes: Ints) -> Floats:
-    """Means without error of summation: over whole units, or over floats summed exactly."""
+    """Means without error of summation: over whole units, or over floats summed exactly.
+
+    Where a record of a cluster lacks a value, its mean is NaN.
+    """
+    if records.gaps is not None:
+        return _means_with_gaps(records, records.gaps, labels, sizes)
     try:
         sums = cluster_sums(records.units, labels).astype(np.float64)
         return sums / sizes[:, None] / 10.0**records.scale
@@ -391,6 +454,22 @@ def cluster_means(records: Records, labels: Ints, sizes: Ints) -> Floats:
         order = np.argsort(labels, kind="stable")
         parts = np.split(values[order], np.cumsum(sizes)[:-1])
         return np.array([[math.fsum(column) / len(part) for column in part.T] for part in parts])
+
+
+def _means_with_gaps(records: Records, gaps: Bools, labels: Ints, sizes: Ints) -> Floats:
+    means = np.full((len(sizes), gaps.shape[1]), np.nan)
+    for j, name in enumerate(records.names):
+        rows = np.flatnonzero(~_lacking(gaps[:, j], labels)[labels])
+        if len(rows):
+            whole, own = np.unique(labels[rows], return_inverse=True)
+            part = records.part(rows, [name])
+            means[whole, j] = cluster_means(part, own.ravel(), sizes[whole])[:, 0]
+    return means
+
+
+def _lacking(gaps: Bools, labels: Ints) -> Bools:
+    """Tell which clusters have a record that lacks a value, shape (c,)."""
+    return np.asarray(np.bincount(labels, gaps) > 0)
 
 
 def information_loss(
@@ -446,7 +525,13 @@ def information_loss(
 
 
 def loss_of(records: Records, labels: Ints, hidden: Bools | None = None) -> float:
-    """Information loss of records in clusters 0, 1, ... without gaps; see `information_loss`."""
+    """Information loss of records in clusters 0, 1, ... without gaps; see `information_loss`.
+
+    Of values that are missing nothing is lost. The mean of a cluster in which one is missing counts
+    as hidden.
+    """
+    if records.gaps is not None:
+        return _loss_with_gaps(records, records.gaps, labels)
     points = scaled(records, "standardise", constant="keep")
     order, starts = in_clusters(labels)
     sizes = np.diff(np.append(starts, len(labels)))
@@ -457,3 +542,17 @@ def loss_of(records: Records, labels: Ints, hidden: Bools | None = None) -> floa
         means = np.where(hidden, (sums * hidden).sum(axis=0) / left, means)
     total = float((points**2).sum())
     return 0.0 if total == 0.0 else 100.0 * float(((points - means[labels]) ** 2).sum()) / total
+
+
+def _loss_with_gaps(records: Records, gaps: Bools, labels: Ints) -> float:
+    points = scaled_with_gaps(records, "standardise")
+    total = lost = 0.0
+    for j, column in enumerate(points.T):
+        there = ~gaps[:, j]
+        hidden = _lacking(gaps[:, j], labels)[labels]
+        groups = np.where(hidden, labels.max() + 1, labels)[there]
+        values = column[there]
+        means = np.bincount(groups, values) / np.maximum(np.bincount(groups), 1)
+        total += float((values**2).sum())
+        lost += float(((values - means[groups]) ** 2).sum())
+    return 0.0 if total == 0.0 else 100.0 * lost / total

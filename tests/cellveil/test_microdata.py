@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import random
 from collections import Counter
+from fractions import Fraction
 from itertools import product
 from pathlib import Path
 from unittest import mock
@@ -77,7 +79,30 @@ def test_means_form_classes_of_k(people: Path, tmp_path: Path) -> None:
         for key in sizes
     )
     assert run("check", out, *words, "-k", 4, "-p", fewest).exit_code == 0
-    assert f"at least {fewest} values" in asked.output
+    assert f"at least {fewest} value" in asked.output
+
+
+def test_kinds_of_diversity_are_asked_for_by_their_formulas(tmp_path: Path) -> None:
+    path = tmp_path / "masked.csv"
+    groups = {"a": "xxxyyz", "b": "xxyyzz"}
+    rows = [("age", "illness"), *((key, c) for key, values in groups.items() for c in values)]
+    path.write_text("\n".join(",".join(row) for row in rows))
+    words = ("--quasi-identifiers", "age", "--confidential", "illness")
+    counts = [sorted(Counter(values).values(), reverse=True) for values in groups.values()]
+    entropies = [math.exp(-sum(c / 6 * math.log(c / 6) for c in each)) for each in counts]
+    least = min(entropies)
+    assert f"entropy l {least:.4g}, recursive (3, 2)" in run("check", path, *words).output
+    for level, code in ((f"{least - 1e-6:.7f}", 0), (f"{least + 1e-6:.7f}", 1), ("1", 0)):
+        asked = run("check", path, *words, "--entropy", level)
+        assert asked.exit_code == code, asked.output
+        assert f"entropy {level}-diverse" in asked.output
+    # Recursive: the most frequent value less than c times the l-th and all rarer ones together.
+    for c in ("1.1", "2", "3", "3.1"):
+        for level in (1, 2, 3):
+            holds = all(each[0] < Fraction(c) * sum(each[level - 1 :]) for each in counts)
+            asked = run("check", path, *words, "--recursive", level, "-c", c)
+            assert asked.exit_code == (0 if holds or level == 1 else 1), (c, level)
+    assert "not recursively (3, 3)-diverse" in run("check", path, *words, "--recursive", 3).output
 
 
 def test_ranges_leave_k_candidates_for_the_sum(people: Path, tmp_path: Path) -> None:
@@ -165,6 +190,7 @@ def test_persons_are_linked_by_what_both_files_have(tmp_path: Path) -> None:
 def test_what_cannot_be_asked_is_refused(people: Path, tmp_path: Path) -> None:
     out = tmp_path / "never.csv"
     cases = {
+        ("check", people, "--entropy", 2): "name them with --confidential",
         ("check", people, "-p", 2): "name them with --confidential",
         ("check", people, "-k", 0): "-k must be a whole number of at least 1, not 0",
         ("check", people, "--confidential", "illness", "-p", -3): "-p must be a whole number",

@@ -134,6 +134,7 @@ MAKERS: dict[str, Callable[[Any], Any]] = {
     "vmdav": lambda data: microagg.vmdav(data, 3),
     "mondrian": lambda data: microagg.mondrian(data, 3),
     "individual_ranking": lambda data: microagg.individual_ranking(data, 3),
+    "mdav within strata": lambda data: microagg.mdav({**data, "g": [*"aaabbb"]}, 3, within="g"),
     "mdav by contributor": lambda data: microagg.mdav(data, 3, contributor=list("pqrpqr")),
     **{
         f"comply by {way}": lambda data, way=way: microagg.comply(data, 3, "P(1)", method=way)

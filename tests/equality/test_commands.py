@@ -17,7 +17,10 @@ from tests.equality.worlds import worlds
 
 QUICK = {world.name: world for world in worlds(2)}
 
-WHOLE = {"counts", "records", "microdata microaggregate"}
+WHOLE = {
+    "counts", "records", "microdata microaggregate", "a masked file compared",
+    "a masked file on a page",
+}  # fmt: skip
 """Worlds whose options are all tried in the suite; `python -m tests.equality` tries all in all."""
 
 

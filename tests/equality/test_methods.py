@@ -17,6 +17,8 @@ FOR_ANALYSTS = {
     "MaskedFile": "the base of those below",
     "Ranked": "an individual ranking",
     "Swapped": "drawn by coins; tried as a command",
+    "MaskedReport": "for the office; what is shown without reveal is in test_masked_reports",
+    "Utility": "compares with the original, for the office; likewise in test_utility",
     "Linkages": "of groups that the quasi-identifiers give",
 }
 """Classes whose results are not made of confidential data, or are tried elsewhere."""

@@ -372,6 +372,16 @@ def _masked(most: int) -> Iterator[World]:
         ("out.csv", "--quasi-identifiers", "x", "--confidential", "g", "--summary", "t.json"),
         ("out.csv",), files, before=(("microdata", "microaggregate", *ask[:-2]),),
     )  # fmt: skip
+    masking = ("microdata", "microaggregate", *ask[:-4])
+    yield World(
+        "a masked file compared", ("microdata", "utility"),
+        ("data.csv", "out.csv", "--summary", "t.json"), ("out.csv",), files, before=(masking,),
+    )  # fmt: skip
+    yield World(
+        "a masked file on a page", ("microdata", "report"),
+        ("data.csv", "out.csv", "--quasi-identifiers", "x", "-o", "judged.html"), ("out.csv",),
+        files, before=(masking,),
+    )  # fmt: skip
 
 
 def worlds(most: int) -> Iterator[World]:

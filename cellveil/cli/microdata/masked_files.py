@@ -35,35 +35,45 @@ def check(
     close: Annotated[
         str | None, option("Largest distance from the file asked for.", "NUMBER", "-t")
     ] = None,
+    entropy: Annotated[
+        str | None, option("Least l of entropy l-diversity asked for; 2.5 is one, too.", "NUMBER")
+    ] = None,
+    recursive: Annotated[
+        int | None, option("Least l of recursive (c, l)-diversity asked for.", "NUMBER")
+    ] = None,
+    ratio: Annotated[str, option("c of recursive (c, l)-diversity.", "NUMBER", "-c")] = "3",
     written: Written,
     summary: options.Summary = None,
 ) -> None:
-    """Check a masked file for k-anonymity, p-sensitivity (l-diversity) and t-closeness.
+    """Check a masked file for k-anonymity, l-diversity of three kinds, and t-closeness.
 
-    Without -k, -p, -t it only measures. Rows are counted from 1. Exit codes: 0 all that was asked
-    for holds, 1 some does not, 2 bad input.
+    -p asks for distinct values (p-sensitivity). Without anything asked for it only measures. Rows
+    are counted from 1. Exit codes: 0 all that was asked for holds, 1 some does not, 2 bad input.
     """
     import microagg
     from cellveil.io.files import check_outputs
     from cellveil.io.inputs import split_names
     from csp.exact import read_fraction
     from csp.names.calls import whole_number
+    from csp.tables.columns import read_whole
 
     check_outputs({"--summary": summary}, [data])
     secret = split_names(confidential, "--confidential") if confidential else ()
-    for name, least in (("-k", k), ("-p", p)):
+    for name, least in (("-k", k), ("-p", p), ("--recursive", recursive)):
         if least is not None:
             whole_number(name, least)
-    if not secret and (p is not None or close is not None):
-        refuse("-p and -t are for confidential columns; name them with --confidential")
+    if not secret and {p, close, entropy, recursive} != {None}:
+        refuse(
+            "-p, -t, --entropy and --recursive are for confidential columns; name them with "
+            "--confidential"
+        )
     wanted = None if close is None else read_fraction(close)
     if wanted is not None and not 0 <= wanted <= 1:
         refuse(f"-t must be from 0 to 1, not {close}")
+    keys = split_names(quasi_identifiers, "--quasi-identifiers") if quasi_identifiers else None
+    file: Any = read_whole(written.file(data)) if entropy is not None else written.file(data)
     found = microagg.checks.anonymity(
-        written.file(data),
-        split_names(quasi_identifiers, "--quasi-identifiers") if quasi_identifiers else None,
-        secret,
-        contributor=person.contributor,
+        file, keys, secret, c=read_fraction(ratio), contributor=person.contributor
     )
     asked: dict[str, bool] = {}
     if k is not None:
@@ -72,6 +82,14 @@ def check(
         asked[f"{p}-sensitive"] = found.p is not None and found.p >= p
     if wanted is not None:
         asked[f"{close}-close"] = found.t is not None and found.t <= wanted
+    if entropy is not None:
+        asked[f"entropy {entropy}-diverse"] = microagg.checks.is_l_diverse(
+            file, read_fraction(entropy), keys, secret, kind="entropy",
+            contributor=person.contributor,
+        )  # fmt: skip
+    if recursive is not None:
+        least = min(part.recursive for part in found.confidential)
+        asked[f"recursively ({ratio}, {recursive})-diverse"] = least >= recursive
     facts = found.summary() | {"asked": asked}
     words = _check_words(found, k, asked)
     finish(facts, words, safe=all(asked.values()), speak=tell, summary=summary)
@@ -93,7 +111,11 @@ def _check_words(found: Anonymity, k: int | None, asked: dict[str, bool]) -> lis
         lines.append(f"{where}: {len(few)} (row{'s' if len(few) > 1 else ''} {rows}{more}).")
     for part in found.confidential:
         distance = "" if part.t is None else f"; distance from the file up to {float(part.t):.4g}"
-        lines.append(f"{part.name}: at least {part.p} values in every class{distance}.")
+        several = "s" * (part.p != 1)
+        lines.append(
+            f"{part.name}: at least {part.p} value{several} in every class, entropy l "
+            f"{part.entropy:.4g}, recursive ({part.c}, {part.recursive}){distance}."
+        )
     lines += map(noted, found.notes)
     lines += [f"The file is {'' if holds else 'not '}{words}." for words, holds in asked.items()]
     return lines

@@ -1,4 +1,4 @@
-"""The commands ``cellveil microdata``: mask a file in one of three ways, check it, attack it."""
+"""The commands ``cellveil microdata``: mask a file in one of three ways, check and attack it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from cellveil.cli import options
 from cellveil.cli.answers import finish
 from cellveil.cli.microdata.masked_files import attack, check
 from cellveil.cli.microdata.microaggregate import microaggregate
+from cellveil.cli.microdata.report import report
+from cellveil.cli.microdata.utility import utility
 from cellveil.cli.options import option
 from cellveil.cli.taking import taking
 from cellveil.front import refuse
@@ -218,5 +220,5 @@ def _range_words(found: Generalised, *, reveal: bool) -> list[str]:
     return lines
 
 
-for _command in (microaggregate, swap, anonymise, check, attack):
+for _command in (microaggregate, swap, anonymise, check, attack, utility, report):
     microdata.command()(_command)

@@ -60,6 +60,7 @@ def microaggregate(
     from csp.exact import read_whole
     from csp.rules import parse_rules
     from microagg.kept import kept_columns
+    from microagg.partitions.strata import keys_of
     from microagg.records import records_to_mask
 
     check_outputs({"-o": output, "--summary": summary, "--report": report}, [data])
@@ -67,33 +68,35 @@ def microaggregate(
     varied = by_column(list(asked.diverse), "--diverse", read_whole) or {}
     names = _names(file, asked, varied)
     rule = None if asked.rules is None else parse_rules(asked.rules)
+    keys = keys_of(asked.within, names, asked.contributor)
     records = records_to_mask(
-        file, names, diverse=varied, decimals=asked.decimals, contributor=asked.contributor
-    )
+        file, names, diverse=[*varied, *keys], decimals=asked.decimals,
+        contributor=asked.contributor, missing=asked.missing,
+    )  # fmt: skip
     if records.note:
         say(records.note)
-    whole = kept_columns(file, asked.keep, identifiers=asked.keep_identifiers)
+    beside = [name for name in asked.keep if name not in keys]
+    whole = kept_columns(file, beside, identifiers=asked.keep_identifiers)
+    if records.kept is not None:
+        left = records.kept.rows.tolist()
+        whole = {name: [codes[i] for i in left] for name, codes in whole.items()}
     hints = sentences.codes_words(records) if reveal else ()
     for line in (*hints, *sentences.together_words(whole)):
         say(line)
     clock = Clock.of(time_limit)
-    start = None if asked.own_clusters else _clustered(records, asked, clock)
+    start = None if asked.own_clusters else _clustered(file, records, asked, clock)
     if asked.comply is None:
         assert start is not None
         done = _judged(records, start, rule, asked, reveal=reveal)
     else:
         done = _complied(records, start, rule, asked, varied, clock, reveal=reveal)
     columns = {name: column.tolist() for name, column in done.result.to_columns().items()}
-    beside = {
-        name: codes if done.rows is None else [codes[i] for i in done.rows]
-        for name, codes in whole.items()
-    }
-    if beside:
-        done.facts["kept"] = sentences.count_kept(columns, beside)
-        done.lines += sentences.kept_words(done.facts["kept"])
-    if records.notes:
-        done.facts["notes"] = list(records.notes)
-        done.lines += map(noted, records.notes)
+    if done.rows is not None:
+        whole = {name: [codes[i] for i in done.rows] for name, codes in whole.items()}
+    told = sentences.further_facts(records, done.result, columns, whole)
+    done.facts |= told
+    done.lines += sentences.further_words(told)
+    done.lines += map(noted, told.get("notes", ()))
     if output is not None and not done.safe:
         done.lines.append(
             f"{output} was not written: some cluster means are sensitive. Add --comply merge (or "
@@ -107,12 +110,13 @@ def microaggregate(
         from cellveil.report.skeleton import write_page
 
         limit = Clock.of(max(clock.left, 1.0))
-        told = microdata_facts(records, done.result, rule, asked.negative, limit, reveal=reveal)
-        write_page(report, microdata_page(told), told, files)
+        facts = microdata_facts(records, done.result, rule, asked.negative, limit, reveal=reveal)
+        facts |= told
+        write_page(report, microdata_page(facts), facts, files)
         return [report, report.with_suffix(".json")]
 
     finish(
-        done.facts, done.lines, safe=done.safe, columns=columns | beside, show=lambda: None,
+        done.facts, done.lines, safe=done.safe, columns=columns | whole, show=lambda: None,
         output=output if done.safe else None, summary=summary, write=write,
     )  # fmt: skip
 
@@ -153,15 +157,22 @@ def _complied(
     return _Done(found, found.summary(reveal=reveal), lines, rows=rows)
 
 
-def _clustered(records: Records, asked: Masking, clock: Clock) -> Partition:
-    """Make the clusters, whether they comply or not."""
+def _clustered(file: TextFile, records: Records, asked: Masking, clock: Clock) -> Partition:
+    """Make the clusters, whether they comply or not, and what is published of them."""
     import microagg
+    from csp.tables.columns import read_columns
 
     with Bar("records in clusters") as bar:
-        return microagg.clusters(
-            records, asked.k, method=asked.clusters, progress=bar, time_limit=clock.seconds,
-            **asked.scaling,
+        found: Partition = microagg.clusters(
+            records, asked.k, method=asked.clusters, within=asked.within, progress=bar,
+            time_limit=clock.seconds, **asked.scaling,
         )  # fmt: skip
+    if asked.aggregate == "mean" and asked.weight is None:
+        return found
+    weight: Any = None
+    if asked.weight is not None:
+        weight = read_columns(file, [asked.weight], [asked.weight]).arrays[0]
+    return microagg.aggregated(records, found, asked.aggregate, weight=weight)
 
 
 def _compliant(
@@ -202,10 +213,18 @@ def _names(data: TextFile, asked: Masking, varied: Collection[str]) -> tuple[str
     from csp.tables.columns import column_names
 
     known = column_names(data)
-    for name in asked.keep:
+    asks = [("--keep", name) for name in asked.keep]
+    asks += [("--within", name) for name in asked.within]
+    asks += [("--weight", asked.weight)] if asked.weight else []
+    for option_name, name in asks:
         if name not in known:
-            refuse(f"--keep: there is no column {name!r}; there are {', '.join(known[:10])}")
+            refuse(f"{option_name}: there is no column {name!r}; there are {', '.join(known[:10])}")
     if asked.attributes:
         return asked.attributes
-    apart = {*asked.keep, *varied, *([asked.contributor] if asked.contributor else ())}
+    apart = {
+        *asked.keep,
+        *asked.within,
+        *varied,
+        *([asked.contributor] if asked.contributor else ()),
+    }
     return tuple(name for name in known if name not in apart) if apart else None

@@ -33,7 +33,7 @@ def codes_words(records: Records) -> Iterator[str]:
     import numpy as np
 
     found = []
-    for name, column in zip(records.names, records.values.T, strict=True):
+    for name, column in zip(records.names, records.floats.T, strict=True):
         codes = np.unique(column)
         if 1 < len(codes) <= min(CODES, len(column) // 4) and (codes == np.rint(codes)).all():
             found.append(name)
@@ -54,9 +54,36 @@ def count_kept(columns: dict[str, Any], beside: dict[str, list[Any]]) -> dict[st
     return dict(zip(found.names, map(int, counts), strict=True))
 
 
-def kept_words(told: dict[str, int]) -> Iterator[str]:
-    """Say for how many records kept values follow from their cluster."""
-    known = ", ".join(f"{name} of {count}" for name, count in told.items() if count)
+def further_facts(
+    records: Records, result: Partition | Compliant, columns: dict[str, Any],
+    kept: dict[str, list[Any]],
+) -> dict[str, Any]:  # fmt: skip
+    """Facts of the columns beside the means and of records left out, as the file shows them."""
+    either: Any = result
+    partition: Partition = getattr(either, "partition", either)
+    facts: dict[str, Any] = {}
+    if partition.aggregate != "mean":
+        facts["aggregate"] = partition.aggregate
+    if partition.keys:
+        facts["within"] = list(partition.keys)
+    if kept:
+        facts["kept"] = count_kept(columns, kept)
+    if records.kept is not None:
+        facts["lacking_records"] = records.kept.given - records.n
+    if result.notes:
+        facts["notes"] = list(result.notes)
+    return facts
+
+
+def further_words(told: dict[str, Any]) -> Iterator[str]:
+    """Say what was left out, and for how many records kept values follow from their cluster."""
+    if left := told.get("lacking_records"):
+        yield f"{left} records left out: they lack a value."
+    if "aggregate" in told:
+        yield f"What is published of a cluster is the {told['aggregate']}."
+    if "within" in told:
+        yield f"Records of a cluster have the same {', '.join(told['within'])} as published."
+    known = ", ".join(f"{name} of {count}" for name, count in told.get("kept", {}).items() if count)
     if known:
         yield f"Kept as they are, values follow from their cluster alone: {known} records."
 
