@@ -9,8 +9,6 @@ page to read. `front` turns what goes wrong into one message and an exit code, `
 Ctrl-C keep the best result.
 """
 
-from typing import Any
-
 
 def _version() -> str:
     from importlib.metadata import PackageNotFoundError, version
@@ -23,7 +21,7 @@ def _version() -> str:
 
 # Looked up when it is asked for: signals are taken before anything else is imported, and the
 # command starts, and says so, where another library is called csp.
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name == "__version__":
         return _version()
     if name.startswith("__") and name != "__all__":

@@ -74,6 +74,12 @@ def kept_beside(
     InputError
         As for `kept_columns`, for a column that is masked, or another number of rows.
     """
+    if isinstance(data, (str, list, tuple)) and not hasattr(data, "dtype"):
+        msg = (
+            f"{argument('keep')} takes the columns that are published beside the masked ones, such "
+            "as frame[['sector']], not their names alone"
+        )
+        raise InputError(msg)
     names = column_names(data)
     both = [name for name in names if name in masked]
     if both:

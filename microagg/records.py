@@ -307,7 +307,8 @@ def read_records(
         if attributes is not None:
             raise
         msg = (
-            f"{error.template}; or name the numerical attributes to use ({argument('attributes')})"
+            f"{error.template}; or name the numerical attributes to use "
+            f"({argument('attributes')}), and key columns of text with {argument('within')}"
         )
         raise InputError(msg) from None
     return records

@@ -32,8 +32,6 @@ class Crossed:
         Codes of categorical columns in their order.
     library : str
         That of the caller's data.
-    notes : tuple of str
-        Which records were left out.
     used : (n,) bool or None
         Which of all records these are; None for all of them.
     """
@@ -46,8 +44,22 @@ class Crossed:
     weight: str | None
     orders: Mapping[str, Sequence[str]]
     library: str
-    notes: tuple[str, ...] = ()
     used: NDArray[np.bool_] | None = None
+
+    @property
+    def left_out(self) -> int:
+        """How many records lack a code or a value."""
+        return 0 if self.used is None else int((~self.used).sum())
+
+    def note(self, missing: str | None) -> str:
+        """Say which records are left out, whether or not there are some; "" if none can be."""
+        asked = [*(self.by if missing is None else ()), *self.values]
+        if not asked:
+            return ""
+        return (
+            f"records without {' or '.join(map(repr, asked))} are left out; beside a table of all "
+            "records this one discloses them by difference"
+        )
 
     @property
     def by(self) -> tuple[str, ...]:
@@ -71,16 +83,12 @@ class Crossed:
         if not lacking:
             return self
         out = np.logical_or.reduce([gaps[name] for name in lacking])
-        named = " or ".join(map(repr, lacking))
         if out.all():
+            named = " or ".join(map(repr, lacking))
             msg = f"no record has all of {named}; nothing is left to tabulate"
             raise InputError(msg)
-        note = (
-            f"{int(out.sum()):,} of {len(out):,} records have no {named} and are left out; beside "
-            "a table of all records this one discloses them by difference"
-        )
         kept = {name: column[~out] for name, column in self.columns.items()}
-        return replace(self, columns=kept, notes=(*self.notes, note), used=~out)
+        return replace(self, columns=kept, used=~out)
 
 
 def crossed(

@@ -43,6 +43,8 @@ class Figures(metaclass=Guided):
         What was done to the records, in words.
     comment : str
         What the maker says of the table, for an output checker.
+    left_out : int
+        How many records lacked a code or a value. Not for publication: it is a figure of its own.
     """
 
     protected: Mapping[str, Protected]
@@ -52,6 +54,7 @@ class Figures(metaclass=Guided):
     library: str = ""
     notes: tuple[str, ...] = ()
     comment: str = ""
+    left_out: int = 0
 
     # ---- facts -----------------------------------------------------------------------------------
 

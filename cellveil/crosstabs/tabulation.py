@@ -63,7 +63,7 @@ def crosstab(
         See `csp.Table.from_microdata`.
     missing : str, optional
         Code for records that lack one. Records without a code are left out otherwise, as are those
-        without a value, and the notes count them.
+        without a value; `Crosstab.left_out` counts them.
     width, singletons
         See `csp.Mechanism`.
     keep : Release or Crosstab, optional
@@ -113,7 +113,7 @@ def crosstab(
         tables, mechanism, keep=earlier, time_limit=time_limit, gap=gap, seed=seed,
         progress=progress,
     )  # fmt: skip
-    return crosstab_of(records, responses, protected, comment)
+    return crosstab_of(records, responses, protected, comment, missing)
 
 
 def rules_given(rules: Rule | str | None) -> Rule | str:
@@ -129,12 +129,14 @@ def rules_given(rules: Rule | str | None) -> Rule | str:
 
 def crosstab_of(
     records: Crossed, responses: tuple[Response, ...], protected: Mapping[str, Protected],
-    comment: str,
+    comment: str, missing: str | None,
 ) -> Crosstab:  # fmt: skip
     """Cross table of protected responses, with what was done to the records."""
+    told = [note for one in protected.values() for note in one.table.notes]
+    notes = tuple(filter(None, dict.fromkeys([records.note(missing), *told])))
     return Crosstab(
-        protected, responses, records.index, records.across, records.library,
-        _notes(records, protected), comment,
+        protected, responses, records.index, records.across, records.library, notes, comment,
+        records.left_out,
     )  # fmt: skip
 
 
@@ -189,8 +191,3 @@ def judging(rules: Rule | str, tables: Mapping[str, Table]) -> Rule | str:
         )
         raise InputError(msg)
     return rules
-
-
-def _notes(records: Crossed, protected: Mapping[str, Protected]) -> tuple[str, ...]:
-    told = [note for one in protected.values() for note in one.table.notes]
-    return tuple(dict.fromkeys([*records.notes, *told]))

@@ -322,7 +322,7 @@ class Session:
             for of in tables
         }
         found = protect_responses(tables, mechanism, beside=beside, **options)
-        return crosstab_of(records, responses, found, asked.comment)
+        return crosstab_of(records, responses, found, asked.comment, self._missing)
 
     def _made(
         self, records: Crossed, responses: tuple[Response, ...], asked: Asked
@@ -377,7 +377,11 @@ class Session:
                 of: self._again(table, releases.get(of), asked, name)
                 for of, table in self._made(records, responses, asked).items()
             }
-            self._add(name, asked, crosstab_of(records, responses, protected, asked.comment))
+            self._add(
+                name,
+                asked,
+                crosstab_of(records, responses, protected, asked.comment, self._missing),
+            )
             self._decided[name] = decision
         self._released = frozenset(self._tables)
 

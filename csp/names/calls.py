@@ -31,8 +31,8 @@ T = TypeVar("T")
 _NAMED = "_names_its_arguments"
 
 _TABLES = (
-    "Table.from_microdata (one record per row), Table.from_frame (one cell per row) or "
-    "Table.from_array"
+    "Table.from_microdata (one record per row), Table.from_frame (one cell per row, or a cross "
+    "table of pandas) or Table.from_array"
 )
 _MENDS = {
     "Table": f"make one with {_TABLES}",

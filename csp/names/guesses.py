@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABCMeta
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -95,12 +96,31 @@ ADVICE = {
 }
 """What is said of arguments that are missing (""), or are not there, in place of all there are."""
 
+_MAKE = (
+    "make the table first, with csp.Table.from_microdata(records, by, value), or all in one with "
+    "cellveil.crosstab"
+)
+ADVICE |= {("protect", name): _MAKE for name in ("by", "value", "values", "contributor", "data")}
+_WEIGHTED = "microagg.aggregated(records, partition, weight=) makes weighted means of clusters"
+ADVICE |= {(name, "weight"): _WEIGHTED for name in ("mdav", "vmdav", "mondrian", "clusters")}
+
 _ASKED = ("width", "strict", "cost", "margins", "singletons", "unions", "integer", "defence")
 ADVICE |= {
     ("protect_many", name): f"it belongs to the mechanism: protect_many(tables, Mechanism(rules, "
     f"{name}=...))"
     for name in _ASKED
 }
+
+
+OF_VALUES = {
+    ("Partition", "report"): "microagg.report(original, masked), a page of its checks and attacks",
+    ("Partition", "summary"): "microagg.disclosure(records, partition, rule) and "
+    "partition.information_loss",
+    ("Release", "report"): "attacks.report(release)",
+    ("Release", "write"): "csp.release_file.write_release(release, path)",
+    ("Release", "save"): "csp.release_file.write_release(release, path)",
+}
+"""Names guessed of values of one class."""
 
 
 def argument_for(guess: str, known: Collection[str]) -> str:
@@ -121,7 +141,7 @@ def argument_for(guess: str, known: Collection[str]) -> str:
     return f"did you mean {near[0]!r}?"
 
 
-def unknown_name(where: str, guess: str, known: Iterable[str]) -> AttributeError:
+def unknown_name(where: str, guess: str, known: Iterable[str], owner: str = "") -> AttributeError:
     """Error for a name that a module or class does not have.
 
     Parameters
@@ -131,18 +151,22 @@ def unknown_name(where: str, guess: str, known: Iterable[str]) -> AttributeError
     guess : str
     known : iterable of str
         Names that there are.
+    owner : str
+        Name of the class, of a value.
     """
     there = [name for name in known if not name.startswith("_")]
     near = get_close_matches(guess, there, 1, 0.75)
     hint = ""
-    if guess in _NAMES and _NAMES[guess].partition("(")[0] != guess:
+    if (owner, guess) in OF_VALUES:
+        hint = f"; there is {OF_VALUES[owner, guess]}"
+    elif guess in _NAMES and _NAMES[guess].partition("(")[0] != guess:
         hint = f"; there is {_NAMES[guess]}"
     elif near:
         hint = f"; did you mean {near[0]!r}?"
     return AttributeError(f"{where} has no attribute {guess!r}{hint}")
 
 
-class Guided(type):
+class Guided(ABCMeta):
     """Type of a class that answers names guessed wrong, of itself and of its values."""
 
     def __new__(
@@ -152,7 +176,8 @@ class Guided(type):
 
         def answer(value: Any, guess: str) -> Any:
             owner = type(value)
-            raise unknown_name(repr(owner.__name__) + " object", guess, dir(owner))
+            name = owner.__name__
+            raise unknown_name(repr(name) + " object", guess, dir(owner), name)
 
         return super().__new__(cls, name, bases, {"__getattr__": answer} | members, **options)
 

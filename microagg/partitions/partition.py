@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
+from csp.names.guesses import Guided
 from csp.tables.cross.frames import columns_to_frame
 from csp.tables.cross.html import notebook_list
 from csp.tables.units import MOST_DECIMALS
@@ -45,7 +46,7 @@ __all__ = [
 ]
 
 
-class MaskedFile(Frozen, ABC):
+class MaskedFile(Frozen, metaclass=Guided):
     """A file whose columns can be published."""
 
     __slots__ = ()

@@ -59,9 +59,15 @@ _CHANCE = 1e-6
 
 def dimension_names(by: Sequence[str]) -> tuple[str, ...]:
     """Columns of the dimensions, of which there must be one at least, and none twice."""
+    if not isinstance(by, str) and hasattr(by, "dtype"):
+        msg = (
+            f"by names columns, such as ['region', 'size'], and is a {type(by).__name__} here; "
+            "cellveil.crosstab takes the columns themselves"
+        )
+        raise InputError(msg)
     names = (by,) if isinstance(by, str) else tuple(by)
     if not names or len(set(names)) < len(names):
-        msg = f"by must name at least one column and none twice; got {list(names)}"
+        msg = f"by must name at least one column and none twice; got {list(names)[:9]}"
         raise InputError(msg)
     return names
 

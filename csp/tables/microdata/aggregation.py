@@ -107,7 +107,7 @@ def aggregated(
             tally.add(
                 Records(columns["leaf"], amount, weight, weights.scale, owner, columns.get("place"))
             )
-        return replace(tally.result(amounts.scale), records=n if left else 0, left=left)
+        return tally.result(amounts.scale)
 
 
 # ---- sources -------------------------------------------------------------------------------------

@@ -126,9 +126,9 @@ def tabulate(
 
     missing_values : {"error", "drop"}
         Records without a number in `value` (or `shadow`): refused, or left out, which the notes
-        of the table count. A code that only such records have stays, as an empty cell. Beside a
-        table of all records the table of those who answered discloses the others by difference:
-        publish one of the two, or make the answer a dimension.
+        say (`csp.inspect` counts them). A code that only such records have stays, as an empty
+        cell. Beside a table of all records the table of those who answered discloses the others by
+        difference: publish one of the two, or make the answer a dimension.
     round : bool
         Whether values with more decimals than `decimals` are rounded to these, ties to even.
 
@@ -188,7 +188,7 @@ def tabulate(
             who = repeating_identifier(data, apart, found.records)
         hint = "" if who is None else f"; {who!r} repeats: contributor={who!r}?"
         notes = (*notes, f"{EACH}, since none is named{hint}")
-    notes = (*notes, *_changed(wanted, found))
+    notes = (*notes, *_changed(wanted))
     table = _assembled(make, found, wanted, notes)
     if shadow is not None:
         asked = replace(wanted, value=shadow, decimals=decimals if round else None)
@@ -200,13 +200,16 @@ def tabulate(
     return table
 
 
-def _changed(wanted: Wanted, found: Found) -> Iterator[str]:
-    """Say which records were left out, and that values are rounded."""
-    if found.left:
+def _changed(wanted: Wanted) -> Iterator[str]:
+    """Say what is done to records, whether or not some of them are concerned.
+
+    How many there are is not told: it is a figure of its own, of records that nobody publishes.
+    """
+    if wanted.answered:
         named = " or ".join(map(repr, wanted.answered))
         yield (
-            f"{found.left:,} of {found.records:,} records have no {named} and are left out; beside "
-            "a table of all records this one discloses them by difference"
+            f"records without {named} are left out; beside a table of all records this one "
+            "discloses them by difference"
         )
     if wanted.rounded:
         yield f"values are rounded to {wanted.decimals} decimals"
@@ -270,8 +273,7 @@ def _in_memory(data: Any, wanted: Wanted) -> Found:
     leaf = np.ravel_multi_index(positions, [len(tree.codes) for tree in trees])
     records = replace(records, leaf=leaf, place=np.arange(len(leaf)))
     tally.add(records if out is None else records.taken(~out))
-    left = 0 if out is None else int(out.sum())
-    return replace(tally.result(scale), library=columns.library, records=len(leaf), left=left)
+    return replace(tally.result(scale), library=columns.library, records=len(leaf))
 
 
 def _assembled(make: Callable[..., T], found: Found, wanted: Wanted, notes: tuple[str, ...]) -> T:

@@ -57,9 +57,7 @@ class Found:
     library : str
         Of the caller's frame.
     records : int
-        How many there are, where all of them were in memory or some were left out.
-    left : int
-        How many of them were left out for lack of a number.
+        How many there are, where all of them were in memory.
     """
 
     places: NDArray[np.int64]
@@ -70,7 +68,6 @@ class Found:
     scale: int
     library: str = ""
     records: int = 0
-    left: int = 0
 
 
 _Known = tuple[dict[bool, Sums], dict[bool, Largest]]
