@@ -49,7 +49,8 @@ def protect_responses(
     beside : mapping of str to sequence of (Table, pattern), optional
         For each response the tables of it that are out already, of the same records, with what they
         suppress. What they show stays shown and what they suppress stays suppressed; the new table
-        is protected and audited together with them.
+        is protected and audited together with them. A figure that is out already may be of a cell
+        whose other figures are withheld: then the new table withholds it too, and hides nothing.
     keep, method, time_limit, gap, seed, progress
         As for `Mechanism.protect`; the limit is for all tables together.
 
@@ -140,26 +141,20 @@ class _Beside:
         for part, (_, pattern) in zip(whole.parts[1:], earlier, strict=True):
             hidden[part.cells[pattern]] = True
             public[part.cells[~pattern]] = True
-        return cls(mechanism, table, whole, whole.parts[0].cells, hidden, public & ~hidden)
+        return cls(mechanism, table, whole, whole.parts[0].cells, hidden & ~public, public)
 
     def protected(self, kept: NDArray[np.bool_], **options: Any) -> Protected:
         """Protect the table with some of its cells suppressed beforehand."""
-        clash = self.public[self.own] & kept
-        if clash.any():
-            msg = (
-                f"cell {self.table.cell(int(np.argmax(clash)))} is published already in an earlier "
-                "table, and another figure of it has to be suppressed; show that figure in a table "
-                "without this cell, or protect all tables together"
-            )
-            raise InputError(msg)
         hidden = self.hidden.copy()
+        # What is out cannot be taken back, though another figure of the cell is withheld.
         hidden[self.own[kept]] = True
+        hidden &= ~self.public
         joint = self.mechanism.protect(
-            self.whole, keep=Release.of(self.whole, hidden), public=self.public & ~hidden, **options
+            self.whole, keep=Release.of(self.whole, hidden), public=self.public, **options
         )
         if self.whole is self.table:
             return joint
-        pattern = joint.pattern[self.own]
+        pattern = joint.pattern[self.own] | kept
         alone = self.mechanism.protect(
             self.table, keep=Release.of(self.table, pattern), public=~pattern
         )

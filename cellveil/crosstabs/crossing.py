@@ -32,6 +32,8 @@ class Crossed:
         Codes of categorical columns in their order.
     library : str
         That of the caller's data.
+    complete : tuple of str
+        Further columns without which a record is left out.
     used : (n,) bool or None
         Which of all records these are; None for all of them.
     """
@@ -44,6 +46,7 @@ class Crossed:
     weight: str | None
     orders: Mapping[str, Sequence[str]]
     library: str
+    complete: tuple[str, ...] = ()
     used: NDArray[np.bool_] | None = None
 
     @property
@@ -53,7 +56,8 @@ class Crossed:
 
     def note(self, missing: str | None) -> str:
         """Say which records are left out, whether or not there are some; "" if none can be."""
-        asked = [*(self.by if missing is None else ()), *self.values]
+        codes = self.by if missing is None else ()
+        asked = list(dict.fromkeys([*codes, *self.complete, *self.values]))
         if not asked:
             return ""
         return (

@@ -87,5 +87,5 @@ def _published(name: str, table: Figures) -> Iterator[str]:
     for k, one in enumerate(table.shown):
         parts.append(f"<h3>{escape(str(one.response))}</h3>")
         parts += panels(layout, table.texts(k), one.kind)
-    parts += [f"<p>{escape(note)}</p>" for note in table.notes]
+    parts += [f"<p>{escape(note[:1].upper() + note[1:])}.</p>" for note in table.notes]
     yield from section(name or "The table as published", *parts)

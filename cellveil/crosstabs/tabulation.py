@@ -26,7 +26,7 @@ __all__ = ["crosstab", "crosstab_of", "judging", "rules_given", "tables_of"]
 def crosstab(
     index: Any, columns: Any = None, values: Any = None, *, rules: Rule | str | None = None,
     data: Any = None, aggfunc: Any = None, normalize: bool | str = False,
-    contributor: Any = None, weight: Any = None, where: Any = None,
+    contributor: Any = None, weight: Any = None, where: Any = None, inner: bool = True,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     total: str | Mapping[str, str] | None = None, missing: str | None = None,
     negative: str = "error", decimals: int | None = None, round: bool = False,
@@ -59,6 +59,10 @@ def crosstab(
     where : Series or array of bool, or name, optional
         A condition, such as ``firms.exports > 0``. It becomes a dimension: the table of those who
         meet it and that of all are protected together, for their difference is a table too.
+    inner : bool
+        Whether cells that are no totals are shown. Without them only totals are published, and
+        protected so that no intersection of `index` and `columns` follows from them: two
+        geographies that nest in part. That nobody is in an intersection is taken for known.
     hierarchies, total, negative, decimals, round
         See `csp.Table.from_microdata`.
     missing : str, optional
@@ -105,10 +109,12 @@ def crosstab(
     responses = responses_of(records.values, aggfunc, normalize)
     tables = tables_of(
         records, responses, hierarchies=hierarchies, total=total, missing=missing,
-        negative=negative, decimals=decimals, round=round,
+        negative=negative, decimals=decimals, round=round, empty=None if inner else "drop",
     )  # fmt: skip
     mechanism = Mechanism(judging(checked, tables), width=width, singletons=singletons)
     earlier = keep.first.release if isinstance(keep, Crosstab) else keep
+    if not inner:
+        earlier = _without_inner(next(iter(tables.values())), earlier)
     protected = protect_responses(
         tables, mechanism, keep=earlier, time_limit=time_limit, gap=gap, seed=seed,
         progress=progress,
@@ -144,6 +150,7 @@ def tables_of(
     records: Crossed, responses: tuple[Response, ...], *,
     hierarchies: Mapping[str, Hierarchy] | None, total: str | Mapping[str, str] | None,
     missing: str | None, negative: str, decimals: int | None, round: bool,
+    empty: str | None = None,
 ) -> dict[str, Table]:  # fmt: skip
     """Tables that responses are made of: of each value, and of counts where these are shown."""
     options: dict[str, Any] = {
@@ -152,6 +159,7 @@ def tables_of(
         "hierarchies": _trees(records, hierarchies or {}, total, missing),
         "total": total,
         "missing": missing,
+        "empty": empty,
     }
     shown = {response.value for response in responses}
     tables = {
@@ -164,6 +172,14 @@ def tables_of(
     if any(response.kind != "sum" for response in responses):
         tables[COUNT] = Table.from_microdata(records.columns, records.by, **options)
     return tables
+
+
+def _without_inner(table: Table, keep: Release | None) -> Release:
+    """Return what is withheld from the start where only totals are shown."""
+    hidden = ~table.margins
+    if keep is not None:
+        hidden |= keep.suppressed_in(table)
+    return Release.of(table, hidden)
 
 
 def _trees(

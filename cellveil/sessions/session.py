@@ -303,7 +303,7 @@ class Session:
             )
             raise InputError(msg)
         return replace(
-            whole, index=found.index, across=found.across,
+            whole, index=found.index, across=found.across, complete=self._complete,
             columns={name: whole.columns[name] for name in found.columns},
         )  # fmt: skip
 

@@ -337,6 +337,11 @@ def _problems(
     return found
 
 
+_MOSTLY, _SPREAD = 0.9, 0.6
+"""Share of the records that lie in the main code of theirs, and most that one code may have of all,
+for two columns that nest but for some records: by chance the one is no larger than the other."""
+
+
 def _geographies(
     arrays: Mapping[str, NDArray[Any]],
     wanted: Sequence[tuple[str, ...]],
@@ -364,11 +369,15 @@ def _geographies(
             known_sizes, place = np.unique(sizes[inside], return_inverse=True)
             by_chance = (shares[:, None] ** known_sizes).sum(axis=0)[place]
             known = (sizes[inside] * (1 - by_chance)).sum()
-            if not inside.all() and known * 2 >= sizes.sum():
+            main = np.zeros(int(mine.max()) + 1, np.int64)
+            np.maximum.at(main, mine, sizes)
+            mostly = main.sum() >= _MOSTLY * sizes.sum() and shares.max() <= _SPREAD
+            if not inside.all() and (known * 2 >= sizes.sum() or mostly):
                 found.append(
                     f"most codes of {fine!r} lie within one code of {coarse!r}, but not all: "
                     "published in two tables, their differences are small groups that linking "
-                    "does not see; tabulate the intersections"
+                    "does not see; tabulate the intersections, published or not "
+                    f"(cellveil.crosstab({fine!r}, {coarse!r}, inner=False))"
                 )
     return found
 

@@ -56,13 +56,18 @@ class NotUnits(InputError):
         What is wrong with it and what to do, without its value.
     in_weight : str
         The same where the number is a sampling weight, whose decimals nobody states.
+    missing : bool
+        Whether there is no number at all.
     """
 
-    def __init__(self, index: int, reason: str, *, in_weight: str = "") -> None:
+    def __init__(
+        self, index: int, reason: str, *, in_weight: str = "", missing: bool = False
+    ) -> None:
         super().__init__(f"position {index + 1}: {reason}")
         self.index = index
         self.reason = reason
         self.in_weight = in_weight or reason
+        self.missing = missing
 
 
 def column_units(
@@ -235,7 +240,8 @@ def _from_floats(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     finite = np.isfinite(array)
     if not finite.all():
-        raise _missing(int(np.argmin(finite)))
+        first = int(np.argmin(finite))
+        raise _missing(first, gap=bool(np.isnan(array[first])))
     mantissa = np.zeros(len(array), np.int64)
     places = np.full(len(array), -1, np.int64)
     left = np.arange(len(array))
@@ -344,7 +350,7 @@ def _without_error(digits: int, places: int, decimals: int) -> int | None:
 def _parse_slow(text: str, index: int) -> tuple[int, int]:
     """Numbers with an exponent, and everything that is not a number."""
     if text.lower() in {*GAPS, "inf", "-inf", "infinity"}:
-        raise _missing(index)
+        raise _missing(index, gap=text.lower() in GAPS)
     try:
         number = read_decimal(text)
     except InputError:
@@ -379,8 +385,9 @@ def _rescale(
     return mantissa * factor
 
 
-def _missing(index: int) -> NotUnits:
-    return NotUnits(index, "the number is missing (empty, NaN or infinite); fill it or drop it")
+def _missing(index: int, *, gap: bool = True) -> NotUnits:
+    reason = "the number is missing (empty, NaN or infinite); fill it or drop it"
+    return NotUnits(index, reason, missing=gap)
 
 
 def _too_large(index: int, scale: int) -> NotUnits:

@@ -117,7 +117,7 @@ def test_a_table_beside_another_is_safe_with_it(records):
     for part, one_found in zip(whole.parts, (found["v"], first), strict=True):
         hidden[part.cells[one_found.pattern]] = True
     shown = [whole.parts[0].cells[~found["v"].pattern], whole.parts[1].cells[~first.pattern]]
-    assert not hidden[np.concatenate(shown)].any()  # no cell is shown in one and hidden in one
+    hidden[np.concatenate(shown)] = False  # what is shown anywhere is known
     judged = audit(Mechanism(RULES).problem(whole), hidden)
     assert judged.safe
     assert (found["n"].pattern == found["v"].pattern).all()
@@ -136,6 +136,22 @@ def test_what_is_out_cannot_be_taken_back():
     nothing = np.zeros(one.n_cells, bool)
     with pytest.raises(InputError, match=r"s=x.* is published already, and is sensitive here"):
         protect_responses({"v": two}, "NK(1,50)", beside={"v": [(one, nothing)]})
-    number = Table.from_microdata(data, ["t", "s"])
-    with pytest.raises(InputError, match="published already in an earlier table, and another fig"):
-        protect_responses({"n": number, "v": two}, "FREQ(5,10)", beside={"v": [(one, nothing)]})
+
+
+def test_a_figure_that_is_out_need_not_be_hidden_again():
+    """Counts are out; the sum of a cell is sensitive: sums are withheld, and counts stay known."""
+    data = {"r": [*"aabbccdd"] * 3, "v": [900, 5, *[30] * 22]}
+    number = Table.from_microdata(data, ["r"])
+    value = Table.from_microdata(data, ["r"], "v")
+    out = protect(number, "FREQ(2,10)")
+    assert not out.pattern.any()
+    found = protect_responses(
+        {"v": value, "n": number}, "NK(1,70)|FREQ(2,10)", beside={"n": [(number, out.pattern)]}
+    )
+    assert found["v"].pattern[number.position(("a",))]
+    assert (found["n"].pattern == found["v"].pattern).all()
+    low, high = found["n"].proved_ends  # known exactly, from the table that is out
+    assert (low == number.values).all()
+    assert (high == number.values).all()
+    low, high = found["v"].proved_ends
+    assert (low < high)[found["v"].pattern].all()

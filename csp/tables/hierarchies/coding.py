@@ -19,6 +19,7 @@ __all__ = [
     "check_repeats",
     "first_row",
     "missing_owner",
+    "missing_value",
     "negative_value",
     "positions_of",
     "read_codes",
@@ -145,6 +146,15 @@ def check_repeats(codes: int, records: int, name: str) -> None:
             f"records apart and cannot be a dimension of a table; leave it out of {argument('by')}"
         )
         raise InputError(msg)
+
+
+def missing_value(row: int, name: str | None, gaps: int = 1, records: int = 0) -> InputError:
+    """Return the error for a record without a value, where none may lack one."""
+    several = f", as in {gaps:,} of {records:,} records" if gaps > 1 else ""
+    return InputError(
+        f"row {row}, column {name!r}: the number is missing{several}; fill it, or leave records "
+        f"without one out ({argument('missing_values', 'drop')})"
+    )
 
 
 def negative_value(row: int, name: str | None) -> InputError:

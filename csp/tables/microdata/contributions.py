@@ -16,6 +16,7 @@ from csp.tables.hierarchies.coding import (
     check_repeats,
     first_row,
     missing_owner,
+    missing_value,
     negative_value,
     positions_of,
     read_codes,
@@ -185,6 +186,9 @@ def records_of(columns: Mapping[str, NDArray[Any]], wanted: Wanted) -> tuple[Rec
     n = len(columns[wanted.names[0]])
     amount, scale = np.ones(n, np.int64), 0
     if wanted.value is not None:
+        gaps = is_gap(columns[wanted.value])
+        if gaps.any():
+            raise missing_value(int(np.argmax(gaps)) + 1, wanted.value, int(gaps.sum()), n)
         amount, scale = column_units(
             columns[wanted.value], wanted.value, wanted.decimals, rounded=wanted.rounded
         )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
-from csp.tables.hierarchies.coding import Finder, missing_owner
+from csp.tables.hierarchies.coding import Finder, missing_owner, missing_value
 from csp.tables.microdata.contributions import Wanted
 from csp.tables.microdata.records import MAX_BATCH
 from csp.tables.units import GAPS, NotUnits, to_units, unmasked
@@ -409,5 +409,7 @@ class Units:
         raise self._refused(row, found) from found
 
     def _refused(self, row: int, error: NotUnits) -> InputError:
+        if error.missing and not self._weights:
+            return missing_value(row, self._name)
         reason = error.in_weight if self._weights else error.reason
         return InputError(f"row {row}, column {self._name!r}: {reason}")

