@@ -210,12 +210,7 @@ def inspect(
     kept = {name: array[whole] for name, array in arrays.items() if name in used}
     below = 0
     if value is not None:
-        gone = int(is_gap(arrays[value]).sum())
-        if gone and missing_values is None:
-            problems.append(
-                f"{gone:,} records have no {value!r}: leave them out (missing_values='drop'), or "
-                "correct them; they are left out here"
-            )
+        problems += _unanswered(arrays[value], value, missing_values)
         units, _ = column_units(kept[value], value, decimals, np.flatnonzero(whole), rounded=round)
         below = int((units < 0).sum())
     if below and negative is None:
@@ -285,6 +280,17 @@ def _can_judge(rule: str, table: Table) -> bool:
     except InputError:
         return False
     return True
+
+
+def _unanswered(column: NDArray[Any], value: str, chosen: str | None) -> list[str]:
+    """Say how many records lack a value, unless it is chosen what becomes of them."""
+    gone = int(is_gap(column).sum())
+    if not gone or chosen is not None:
+        return []
+    return [
+        f"{gone:,} records have no {value!r}: leave them out (missing_values='drop'), or correct "
+        "them; they are left out here"
+    ]
 
 
 def _columns(arrays: Mapping[str, NDArray[Any]], amounts: Sequence[str]) -> tuple[ColumnFacts, ...]:

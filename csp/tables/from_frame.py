@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -132,26 +132,24 @@ def table_from_frame(
         not all, and columns of contributors or bounds when margins must be computed, since those
         do not add up.
     """
-    orders: Mapping[str, Sequence[str]] = {}
-    if by is None:
-        crossed = listed(data, value)
-        data, by, value, orders = crossed.columns, crossed.by, crossed.value, crossed.orders
+    crossed = None if by is not None else listed(data, value)
+    if crossed is not None:
+        data, by, value, total = crossed.columns, crossed.by, crossed.value, total or crossed.total
         count, top = count or crossed.count, top or crossed.top
-        total = crossed.total if total is None else total
         absent = "zero"  # pandas has no row or number where nobody is
-    elif value is None:
+    if by is None or value is None:
         msg = "value= names the column of the cells; it is missing"
         raise InputError(msg)
     names, given = dimension_names(by), dict(hierarchies or {})
-    orders = orders or category_orders(data, names)
     check_choice("absent", absent, ("error", "zero"))
     check_known("hierarchies", given, names, "dimensions")
-    top = (top,) if isinstance(top, str) else tuple(top)
     check_rounding(decimals, rounded=round)
-    _check_shadow(shadow, top)
-    extra = [name for name in (value, shadow, count, *top, lower, upper) if name is not None]
-    found, library = _columns(data, names, extra)
+    top = (top,) if isinstance(top, str) else tuple(top)
+    roles = _Roles(value, count, top, shadow, lower, upper, disjoint=disjoint)
+    roles.check()
+    found, its = _columns(data, names, roles.columns)
     roots, told = total_codes(total, names)
+    orders = category_orders(data, names) if crossed is None else crossed.orders
     trees, positions = _dimensions(found, names, given, roots, orders)
     shape = tuple(len(tree.codes) for tree in trees)
     check_size(math.prod(shape), len(shape), len(top))
@@ -162,30 +160,17 @@ def table_from_frame(
 
     cells = np.ravel_multi_index(tuple(positions), shape)
     _check_duplicates(cells, shown)
-    units, scale = _measures(found, [value] if shadow else [value, *top], decimals, rounded=round)
-    if shadow is not None:  # a variable of its own, in units of its own
-        own = decimals if round else None
-        units |= _measures(found, [shadow, *top], own, rounded=round)[0]
-    present = np.zeros(len(labels), dtype=bool)
-    present[cells] = True
+    units, scale = _units(found, roles, decimals, rounded=round)
+    present = np.isin(np.arange(len(labels)), cells)
     complete = _check_complete(present, trees, shown)
-    values = np.zeros(len(labels), np.int64)
-    values[cells] = units[value]
-    counts = count == value and not top
+    values = _spread(units[value], cells, len(labels))
     if not complete:
         _check_absent(present, trees, shown, absent)
-        given_count = None if counts else count
-        apart = () if disjoint else (given_count, shadow, *top)
-        values = _with_margins(values, trees, scale, (*apart, lower, upper))
-    notes: tuple[str, ...] = ()
-    if round:
-        notes = (f"values are rounded to {decimals} decimals",)
+        values = _with_margins(values, trees, scale, roles.of_every_cell)
+    notes = [f"values are rounded to {decimals} decimals"] if round else []
     if complete and exact(tolerance) > 0:
-        values, more = _added_up(values, present, trees, exact(tolerance), scale)
-        notes += more
-    if counts:
-        _check_counts(values, scale, cells)
-    people = None if counts else _contributors(found, count, top, units, cells, values, shadow)
+        values = _added_up(values, present, trees, exact(tolerance), scale, notes)
+    people = _contributors(found, roles, units, cells, values, scale)
     if people is not None and not complete:
         people = _rolled_up(people, trees)
     table = make(
@@ -200,21 +185,64 @@ def table_from_frame(
         contributors=people,
         names=names,
         roots=tuple(tree.root for tree in trees),
-        # Contributions that are not listed do not make a cell empty; a count of 0 does.
-        structural=None if people is None else people.count == 0 if people.counted
-        else ~_reached(present.reshape(shape), trees).ravel(),
-        frame=library,
-        counts=counts,
-        notes=notes,
+        structural=_empty(people, present, trees),
+        frame=its if crossed is None else "pandas",
+        counts=roles.counts,
+        notes=tuple(notes),
         least_scale=decimals or 0,
     )  # fmt: skip
     _check_nested(table, cells)
-    doubtful = [
-        name not in given and name not in told and len(tree.codes) - 1 not in position
-        for name, tree, position in zip(names, trees, positions, strict=True)
-    ]
-    check_leaves(table, trees, doubtful)
+    named = {*given, *told}
+    ends = zip(names, trees, positions, strict=True)
+    check_leaves(table, trees, [n not in named and len(h.codes) - 1 not in at for n, h, at in ends])
     return table
+
+
+def _spread(column: NDArray[np.int64], cells: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    """Put what rows say into their cells; 0 in cells without a row."""
+    found = np.zeros(n, np.int64)
+    found[cells] = column
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Roles:
+    """Columns by what they hold; see `table_from_frame`."""
+
+    value: str
+    count: str | None
+    top: tuple[str, ...]
+    shadow: str | None
+    lower: str | None
+    upper: str | None
+    disjoint: bool
+
+    @property
+    def columns(self) -> list[str]:
+        """All of them."""
+        given = (self.value, self.shadow, self.count, *self.top, self.lower, self.upper)
+        return [name for name in given if name is not None]
+
+    @property
+    def counts(self) -> bool:
+        """Whether the values are counts of contributors themselves."""
+        return self.count == self.value and not self.top
+
+    @property
+    def of_every_cell(self) -> tuple[str | None, ...]:
+        """Columns that have to say something of margins too."""
+        given_count = None if self.counts else self.count
+        people = () if self.disjoint else (given_count, self.shadow, *self.top)
+        return (*people, self.lower, self.upper)
+
+    def check(self) -> None:
+        """Refuse a shadow that no contributions belong to."""
+        if self.shadow is not None and not self.top:
+            msg = (
+                f"{argument('shadow')} says to what the largest contributions belong; name their "
+                f"columns with {argument('top')}"
+            )
+            raise InputError(msg)
 
 
 def _columns(
@@ -226,15 +254,6 @@ def _columns(
         msg = "the frame has no rows; a table needs at least one cell"
         raise InputError(msg)
     return dict(zip([*names, *numbers], columns.arrays, strict=True)), columns.library
-
-
-def _check_shadow(shadow: str | None, top: Sequence[str]) -> None:
-    if shadow is not None and not top:
-        msg = (
-            f"{argument('shadow')} says to what the largest contributions belong; name their "
-            f"columns with {argument('top')}"
-        )
-        raise InputError(msg)
 
 
 def _with_margins(
@@ -323,26 +342,35 @@ def _check_complete(
 
 
 def _added_up(
-    values: NDArray[np.int64],
-    present: NDArray[np.bool_],
-    trees: Sequence[Hierarchy],
-    tolerance: Fraction,
-    scale: int,
-) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    values: NDArray[np.int64], present: NDArray[np.bool_], trees: Sequence[Hierarchy],
+    tolerance: Fraction, scale: int, notes: list[str],
+) -> NDArray[np.int64]:  # fmt: skip
     """Margins as the sums of their inner cells, where they are off by no more than the tolerance.
 
-    Others stay as they are, for the table to name them.
+    Others stay as they are, for the table to name them. The notes say what was done.
     """
     sums = sum_up(values.reshape([len(tree.codes) for tree in trees]), trees).ravel()
     off = np.where(present, np.abs(sums - values), 0)
     # Whether, which and by how much would tell of numbers that are not published.
-    note = (
+    notes.append(
         "margins that differ from the sum of their inner cells by no more than the tolerance of "
         f"{number_text(tolerance)} are replaced by the sum"
     )
-    if (off > tolerance * 10**scale).any():
-        return values, (note,)
-    return sums, (note,)
+    return values if (off > tolerance * 10**scale).any() else sums
+
+
+def _empty(
+    people: Contributors | None, present: NDArray[np.bool_], trees: Sequence[Hierarchy]
+) -> NDArray[np.bool_] | None:
+    """Cells that nobody contributes to, where contributors are known.
+
+    Contributions that are not listed do not make a cell empty; a count of 0 does.
+    """
+    if people is None:
+        return None
+    if people.counted:
+        return np.asarray(people.count == 0)
+    return ~_reached(present.reshape([len(tree.codes) for tree in trees]), trees).ravel()
 
 
 def _check_absent(
@@ -383,6 +411,19 @@ def _reached(cube: NDArray[np.bool_], trees: Sequence[Hierarchy]) -> NDArray[np.
     return reached
 
 
+def _units(
+    found: Mapping[str, NDArray[Any]], roles: _Roles, decimals: int | None, *, rounded: bool
+) -> tuple[dict[str, NDArray[np.int64]], int]:
+    """Values and contributions as whole units, and the scale of the values."""
+    if roles.shadow is None:
+        return _measures(found, [roles.value, *roles.top], decimals, rounded=rounded)
+    units, scale = _measures(found, [roles.value], decimals, rounded=rounded)
+    # A variable of its own, in units of its own.
+    own = decimals if rounded else None
+    units |= _measures(found, [roles.shadow, *roles.top], own, rounded=rounded)[0]
+    return units, scale
+
+
 def _measures(
     found: Mapping[str, NDArray[Any]], names: Sequence[str], decimals: int | None,
     *, rounded: bool = False,
@@ -419,13 +460,16 @@ def _bounds(
 
 def _contributors(
     found: Mapping[str, NDArray[Any]],
-    count: str | None,
-    top: Sequence[str],
+    roles: _Roles,
     units: Mapping[str, NDArray[np.int64]],
     cells: NDArray[np.int64],
     values: NDArray[np.int64],
-    shadow: str | None,
+    scale: int,
 ) -> Contributors | None:
+    count, top, shadow = roles.count, roles.top, roles.shadow
+    if roles.counts:
+        _check_counts(values, scale, cells)
+        return None
     if count is None and not top:
         return None
     largest = np.zeros((len(values), len(top)), np.int64)
@@ -456,8 +500,7 @@ def _contributors(
         counts = (largest > 0).sum(axis=1).astype(np.int64)
     whole = values
     if shadow is not None:
-        whole = np.zeros(len(values), np.int64)
-        whole[cells] = units[shadow]
+        whole = _spread(units[shadow], cells, len(values))
     together = largest.sum(axis=1)
     for wrong, what in (
         (together > whole, "its largest contributions add up to more than its value"),
