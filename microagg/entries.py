@@ -7,10 +7,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.errors import InputError
-from csp.tables.units import NotUnits, to_units
+from csp.errors import InputError, phrase
+from csp.tables.units import MAX_DECIMALS, NotUnits, is_gap, to_units
 
-__all__ = ["MISSING", "filled", "floats_of", "gaps_of", "units_of", "wrong_entry"]
+__all__ = [
+    "MISSING",
+    "filled",
+    "floats_of",
+    "gaps_of",
+    "rounded_entries",
+    "units_of",
+    "wrong_entry",
+]
 
 MISSING = {
     "error": "refused, with row and column",
@@ -103,7 +111,30 @@ def units_of(
     try:
         return to_units(column, decimals)
     except NotUnits as error:
-        raise wrong_entry(error.index, name, f"cannot be taken exactly: {error.reason}") from None
+        reason = error.reason
+        if error.long:
+            reads = phrase(
+                "microagg.read_records(data, decimals=2, round=True) rounds all of them, and every "
+                "function takes what it returns",
+                "--decimals 2 --round rounds all of them",
+            )
+            most = MAX_DECIMALS if decimals is None else decimals
+            reason = f"it has more than {most} decimal places; {reads}"
+        raise wrong_entry(error.index, name, f"cannot be taken exactly: {reason}") from None
+
+
+def rounded_entries(column: NDArray[Any], name: str, decimals: int) -> NDArray[np.float64]:
+    """Round the entries of a column, ties to even; missing ones stay NaN."""
+    here = np.flatnonzero(~is_gap(column))
+    found = np.full(len(column), np.nan)
+    try:
+        units, _ = to_units(column[here], decimals, rounded=True)
+    except NotUnits as error:
+        raise wrong_entry(
+            int(here[error.index]), name, f"cannot be taken: {error.reason}"
+        ) from None
+    found[here] = units / 10.0**decimals
+    return found
 
 
 def wrong_entry(row: int, name: str, what: str) -> InputError:

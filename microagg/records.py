@@ -17,8 +17,16 @@ from csp.tables.codes import numbered_owners
 from csp.tables.columns import check_names, column_names, named_columns, read_columns
 from csp.tables.hierarchies.coding import missing_owner
 from csp.tables.microdata.repeats import repeats_note
-from csp.tables.units import MOST_DECIMALS
-from microagg.entries import MISSING, filled, floats_of, gaps_of, units_of, wrong_entry
+from csp.tables.units import MOST_DECIMALS, check_rounding
+from microagg.entries import (
+    MISSING,
+    filled,
+    floats_of,
+    gaps_of,
+    rounded_entries,
+    units_of,
+    wrong_entry,
+)
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -235,6 +243,7 @@ def read_records(
     decimals: int | None = None,
     contributor: str | Sequence[Any] | None = None,
     missing: str = "error",
+    round: bool = False,
 ) -> Records:
     """Read numerical attributes of some data, each column once.
 
@@ -257,6 +266,9 @@ def read_records(
     missing : {"error", "drop", "own"}
         What is done about records that lack a value of an attribute: they are refused, left out
         (`kept` says which are left), or marked (`gaps`), for `microagg.mdav` and what is like it.
+    round : bool
+        Whether attributes with more decimals than `decimals` are rounded to these, ties to even:
+        floats that were measured or computed cannot be judged exactly otherwise.
 
     Raises
     ------
@@ -281,6 +293,7 @@ def read_records(
     if decimals is not None and not 0 <= decimals <= MOST_DECIMALS:
         msg = f"{argument('decimals')} must be from 0 to {MOST_DECIMALS}, not {decimals}"
         raise InputError(msg)
+    check_rounding(decimals, rounded=round)
     data = named_columns(data)
     if diverse or wanted is None:
         known = column_names(data)
@@ -301,6 +314,10 @@ def read_records(
     records = _owned(records, contributor, columns)
     if missing != "error":
         records = _with_gaps(records, drop=missing == "drop")
+    if round and decimals is not None:
+        pairs = zip(records.columns, records.names, strict=True)
+        columns_of = tuple(rounded_entries(column, name, decimals) for column, name in pairs)
+        records = replace(records, columns=columns_of)
     try:
         _ = records.floats
     except InputError as error:
@@ -322,6 +339,7 @@ def records_to_mask(
     decimals: int | None = None,
     contributor: str | Sequence[Any] | None = None,
     missing: str = "error",
+    round: bool = False,
 ) -> Records:
     """Read records that are to be masked; see `read_records`.
 
@@ -331,7 +349,7 @@ def records_to_mask(
     data = data if isinstance(data, Records) else named_columns(data)
     records = read_records(
         data, attributes, diverse=diverse, decimals=decimals, contributor=contributor,
-        missing=missing,
+        missing=missing, round=round,
     )  # fmt: skip
     if plain or records.contributor is not None:
         return records

@@ -100,6 +100,7 @@ class Masking:
         "With --comply suppress: few cells, or little value.", otherwise="unit"
     )
     decimals: int | None = option("Decimal places of values.", "PLACES", otherwise="as found")
+    round: bool = option("Round values with more decimals than --decimals to these.", default=False)
 
     def __post_init__(self) -> None:
         if self.comply is not None and self.rules is None:

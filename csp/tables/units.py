@@ -58,16 +58,20 @@ class NotUnits(InputError):
         The same where the number is a sampling weight, whose decimals nobody states.
     missing : bool
         Whether there is no number at all.
+    long : bool
+        Whether the number has too many decimals.
     """
 
     def __init__(
-        self, index: int, reason: str, *, in_weight: str = "", missing: bool = False
-    ) -> None:
+        self, index: int, reason: str, *, in_weight: str = "", missing: bool = False,
+        long: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__(f"position {index + 1}: {reason}")
         self.index = index
         self.reason = reason
         self.in_weight = in_weight or reason
         self.missing = missing
+        self.long = long
 
 
 def column_units(
@@ -330,7 +334,7 @@ def _parse(
         what = f"has more than {limit} decimal places"
         raise NotUnits(
             index, f"the number {what}; {fix}",
-            in_weight=f"the weight {what}; round the weights, to 6 places for instance",
+            in_weight=f"the weight {what}; round the weights, to 6 places for instance", long=True,
         )  # fmt: skip
     if abs(digits) > MAX_VALUE:
         raise _too_large(index, places)

@@ -170,3 +170,31 @@ def test_masked_files_return_in_the_frame_of_the_caller(frame):
     found = Partition.of(read_records(data), [0, 0, 0], 3, "by hand").to_frame()
     assert type(found) is type(data)
     assert np.array_equal(np.asarray(found["a"]), [7 / 3] * 3)
+
+
+def test_floats_are_rounded_where_that_is_asked_for() -> None:
+    import numpy as np
+
+    import microagg
+
+    rng = np.random.default_rng(1)
+    data = {"a": rng.normal(50, 9, 40), "b": rng.random(40) * 100}
+    partition = microagg.mdav(data, 5)
+    with pytest.raises(InputError, match=r"read_records\(data, decimals=2, round=True\)"):
+        microagg.disclosure(data, partition, "P(30)")
+    records = microagg.read_records(data, decimals=2, round=True)
+    for name, column in zip(records.names, records.columns, strict=True):
+        assert (np.abs(np.asarray(column) * 100 - np.rint(data[name] * 100)) < 1e-9).all()
+    found = microagg.disclosure(records, microagg.mdav(records, 5), "P(30)")
+    cents = {n: np.rint(c * 100).astype(int) for n, c in data.items()}
+    exact = {n: c / 100 for n, c in cents.items()}
+    again = microagg.disclosure(
+        microagg.read_records(exact, decimals=2), microagg.mdav(records, 5), "P(30)"
+    )
+    assert found.count == again.count
+    with pytest.raises(InputError, match="round=True needs the decimals"):
+        microagg.read_records(data, round=True)
+    gaps = {"a": [1.005, None, 2.675, 3.0], "b": [1, 2, 3, 4.123]}
+    rounded = microagg.read_records(gaps, decimals=2, round=True, missing="own")
+    assert [float(rounded.columns[0][i]) for i in (0, 2, 3)] == [1.0, 2.68, 3.0]
+    assert rounded.gaps[:, 0].tolist() == [False, True, False, False]

@@ -71,7 +71,7 @@ def microaggregate(
     keys = keys_of(asked.within, names, asked.contributor)
     records = records_to_mask(
         file, names, diverse=[*varied, *keys], decimals=asked.decimals,
-        contributor=asked.contributor, missing=asked.missing,
+        contributor=asked.contributor, missing=asked.missing, round=asked.round,
     )  # fmt: skip
     if records.note:
         say(records.note)
