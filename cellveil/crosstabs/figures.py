@@ -107,10 +107,11 @@ class Figures(metaclass=Guided):
         across = self.columns[0] if self.columns else None
         return cross_table(self.first.release, self.index[-1], across)
 
-    def texts(self, response: int = 0) -> Any:
-        """Text of each cell by its number: grouped digits, × where it is withheld."""
+    def texts(self, response: int = 0) -> tuple[str, ...]:
+        """Text of each cell: grouped digits, × where it is withheld, – where it is empty."""
         one = self.shown[response]
-        return cell_texts(one.units, one.hidden, one.empty, one.scale)
+        text = cell_texts(one.units, one.hidden, one.empty, one.scale)
+        return tuple(map(text, range(len(one.units))))
 
     def to_frame(self, library: str | None = None, *, mark: str | None = None) -> Any:
         """Return the cross table as a data frame of the shape that pandas.crosstab has.
@@ -184,9 +185,9 @@ class Figures(metaclass=Guided):
     def _repr_html_(self) -> str:
         facts = [repr(self), *self.notes, f"{SUPPRESSED} is a suppressed cell."]
         if len(self.responses) == 1:
-            return notebook_table(self.first.release, self.texts(), facts, self.layout)
+            return notebook_table(self.first.release, self.texts().__getitem__, facts, self.layout)
         parts = [
-            notebook_table(self.first.release, self.texts(k), [str(one)], self.layout)
+            notebook_table(self.first.release, self.texts(k).__getitem__, [str(one)], self.layout)
             for k, one in enumerate(self.responses)
         ]
         return notebook_facts(facts, parts)

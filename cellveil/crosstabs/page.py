@@ -86,6 +86,6 @@ def _published(name: str, table: Figures) -> Iterator[str]:
     layout = table.layout
     for k, one in enumerate(table.shown):
         parts.append(f"<h3>{escape(str(one.response))}</h3>")
-        parts += panels(layout, table.texts(k), one.kind)
+        parts += panels(layout, table.texts(k).__getitem__, one.kind)
     parts += [f"<p>{escape(note[:1].upper() + note[1:])}.</p>" for note in table.notes]
     yield from section(name or "The table as published", *parts)

@@ -101,7 +101,7 @@ def crosstab(
     ...                           rules="FREQ(2,20)")
     >>> found
     Crosstab(mean of pay by region x size: 12 cells, 6 suppressed; audited safe)
-    >>> found.texts()(11)  # the mean of all
+    >>> found.texts()[11]  # the mean of all
     '14.00'
     """
     checked = rules_given(rules)

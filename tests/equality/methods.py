@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+import cellveil
 import csp
 import microagg
 from csp import Decoys, Key, Mechanism, Problem, Table
@@ -189,9 +190,39 @@ def _posed(step: int) -> Mapping[str, Any]:
     }
 
 
+def _crossed(step: int, functions: list[str], *, session: bool) -> Mapping[str, Any]:
+    """Cross table of records, one or several in each cell."""
+    cells = np.array(VALUES)
+    cells[:2, :2] += step * np.array([[1, -1], [-1, 1]])
+    records: dict[str, list[Any]] = {"r": [], "c": [], "v": []}
+    for (i, j), value in np.ndenumerate(cells):
+        records["r"] += [f"r{i}"] * 3
+        records["c"] += [f"c{j}"] * 3
+        records["v"] += [int(value), 0, 0]
+    rule = csp.Manual([("r0", "c0")], width=20)
+    options: dict[str, Any] = {"aggfunc": functions, "comment": "as asked"}
+    if session:
+        whole = cellveil.Session(data=records, rules=rule)
+        found = whole.crosstab("r", "c", "v", **options)
+    else:
+        found = cellveil.crosstab("r", "c", "v", data=records, rules=rule, **options)
+    shown = [(one.release.published.tolist(), one.pattern.tolist())
+             for one in found.protected.values()]  # fmt: skip
+    return {
+        "published": str(shown),
+        "results": [found, *([whole] if session else []), *found.protected.values()],
+    }
+
+
 def groups() -> Iterator[tuple[str, list[Callable[[], Mapping[str, Any]]]]]:
     """All groups of calls, by name."""
     yield from table_groups()
+    for functions in (["sum"], ["count", "sum", "mean"]):
+        for session in (False, True):
+            yield (
+                f"{' and '.join(functions)} {'of a session' if session else 'crossed'}",
+                [lambda s=s, f=functions, g=session: _crossed(s, f, session=g) for s in (0, 3, 20)],
+            )
     yield "a problem", [lambda s=s: _posed(s) for s in (0, 3, 20)]
     yield from microdata_groups()
 
@@ -204,7 +235,7 @@ def showing_classes(root: Path) -> set[str]:
     import ast
 
     found = set()
-    for package in ("csp", "microagg"):
+    for package in ("csp", "microagg", "cellveil"):
         for path in (root / package).rglob("*.py"):
             if path.parent.name == "intruders":
                 continue
