@@ -208,9 +208,9 @@ class _Taken:
         return name
 
     def _is_column(self, item: Any) -> bool:
-        return (isinstance(item, str) and item in self._names) or (
-            hasattr(item, "__len__") and not isinstance(item, (str, bytes))
-        )
+        if isinstance(item, str):
+            return self._data is not None
+        return hasattr(item, "__len__") and not isinstance(item, bytes)
 
     def _keep(self, name: str, array: NDArray[Any]) -> None:
         first = next(iter(self.columns), None)

@@ -150,7 +150,14 @@ class Figures(metaclass=Guided):
         for response, grid in zip(self.responses, grids, strict=True):
             for j, codes in enumerate(right):
                 several = [str(response)] if len(self.responses) > 1 or not codes else []
-                columns[" | ".join([*several, *codes])] = [row[j] for row in grid]
+                name = " | ".join([*several, *codes])
+                if name in columns:
+                    msg = (
+                        f"two columns of the frame would be called {name!r}; rename the dimension "
+                        "or the code, or ask for library='pandas'"
+                    )
+                    raise InputError(msg)
+                columns[name] = [row[j] for row in grid]
         return columns_to_frame(columns, library)
 
     def grids(self, mark: str | None) -> tuple[list[Any], list[Any], list[list[list[Any]]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from importlib.util import find_spec
@@ -28,6 +29,11 @@ MEMORY = "session.json"
 
 _RELEASES = "releases"
 
+_OWN = re.compile(
+    r"output_\d+_\d+\.csv|checksums/output_\d+_\d+\.csv\.txt|releases/table\d+-\d+\.json", re.ASCII
+)
+"""Files whose number depends on that of the tables."""
+
 
 def write(
     folder: Path, tables: Mapping[str, Figures], asked: Mapping[str, Asked],
@@ -51,6 +57,7 @@ def write(
     InputError
         If a file cannot be written.
     """
+    before = _files_of(folder)
     for one in (folder, folder / _RELEASES, folder / "checksums"):
         folder_for(one)
     found: list[Path] = []
@@ -64,7 +71,6 @@ def write(
                 "decision": asdict(decided[name]),
                 "releases": releases,
             }
-        write_json(folder / MEMORY, memory, group)
         found += write_results(folder, tables, asked, decided, group)
         page = folder / "report.html"
         write_crosstab_page(page, tables, title, files=group)
@@ -72,7 +78,22 @@ def write(
         if find_spec("openpyxl") is not None:
             write_crosstabs(folder / "tables.xlsx", tables, files=group)
             found.append(folder / "tables.xlsx")
+        memory["files"] = [path.relative_to(folder).as_posix() for path in found]
+        write_json(folder / MEMORY, memory, group)
+    for name in before - set(memory["files"]):  # of tables that were rejected since
+        (folder / name).unlink(missing_ok=True)
+        if name.startswith(_RELEASES):
+            (folder / name).with_suffix(".csv").unlink(missing_ok=True)
     return found
+
+
+def _files_of(folder: Path) -> set[str]:
+    """Files that an earlier session wrote, by names that none but a session gives."""
+    try:
+        told = json.loads((folder / MEMORY).read_text(encoding="utf-8"))["files"]
+        return {name for name in told if _OWN.fullmatch(name)}
+    except (OSError, ValueError, KeyError, TypeError):
+        return set()
 
 
 def _write_releases(folder: Path, number: int, table: Figures, group: Together) -> dict[str, str]:

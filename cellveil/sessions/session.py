@@ -23,7 +23,8 @@ from csp.mechanism import Mechanism, Protected
 from csp.release.release import Release
 from csp.responses import protect_responses, rules_for_counts
 from csp.rules import MinFrequency, Rule
-from csp.rules.base import parts_of
+from csp.rules.base import as_rule, parts_of
+from csp.tables.codes import text_codes
 from csp.tables.columns import column_names, named_columns, native_frame, read_columns
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.table import Table
@@ -175,6 +176,8 @@ class Session:
         records = self._records(index, columns, values, where)
         responses = responses_of(records.values, aggfunc, normalize)
         judged = rules_given(self._rules if rules is None else rules)
+        if self._folder is not None:
+            self._check_repeatable(records, judged, None if where is None else records.index[0])
         asked = Asked(
             tuple(n for n in records.index if not (where is not None and n == records.index[0])),
             records.across, records.values, tuple(dict.fromkeys(one.kind for one in responses)),
@@ -247,6 +250,12 @@ class Session:
         if to is None:
             msg = "there is no folder to write to; give one here or to the session"
             raise InputError(msg)
+        if to != self._folder and (to / files.MEMORY).exists():
+            msg = (
+                f"{str(to)!r} holds tables of another session; begin one with that folder, so that "
+                "these are protected beside them, or take another folder"
+            )
+            raise InputError(msg)
         kept = {n: one for n, one in self._tables.items() if n not in self._rejected}
         if not kept:
             msg = "there is no table to write; ask for one with session.crosstab(...)"
@@ -266,6 +275,36 @@ class Session:
             there = ", ".join(map(repr, self._tables)) or "none"
             msg = f"there is no table {name!r}; there are {there}"
             raise InputError(msg)
+
+    def _check_repeatable(self, records: Crossed, rules: Rule | str, where: str | None) -> None:
+        """Refuse what a later session could not make again from the names of columns."""
+        if isinstance(rules, Rule):
+            try:
+                same = as_rule(str(rules)) == rules
+            except InputError:
+                same = False
+            if not same:
+                msg = (
+                    "a session with a folder tells its rules in words, and these are functions or "
+                    "name single cells; give rules such as 'FREQ(10,10)', or leave the folder out"
+                )
+                raise InputError(msg)
+        if self._data is None:
+            return
+        for name in (*records.by, *records.values):
+            if self._texts(name, flag=name == where) != text_codes(records.columns[name]):
+                msg = (
+                    f"{name!r} is not that column of data=, so a later session could not make the "
+                    f"table again; add it to the data first (data[{name!r}] = ...)"
+                )
+                raise InputError(msg)
+
+    def _texts(self, name: str, *, flag: bool) -> list[str]:
+        """Entries of a column of the data as text, of the records in use; none if there is none."""
+        if name not in column_names(self._data):
+            return []
+        texts = text_codes(read_columns(self._data, [name]).arrays[0][self._used])
+        return [{"True": "yes", "False": "no"}.get(t, t) for t in texts] if flag else texts
 
     def _add(self, name: str, asked: Asked, made: Crosstab) -> None:
         self._tables[name], self._asked[name] = made, asked

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cellveil import InputError, Mechanism, Session, Unprotectable, audit, link
+from cellveil import InputError, Manual, Mechanism, Session, Unprotectable, audit, link
 from cellveil.sessions.asking import Asked
 
 RULES = "P(15,1)|FREQ(4,20)"
@@ -145,6 +145,43 @@ def test_tables_of_other_records_are_refused():
         Session(rules=RULES, complete="pay").crosstab(data.region)
 
 
+def test_what_a_later_session_could_not_make_is_refused(tmp_path):
+    data = survey()
+    session = Session(tmp_path, data, rules=RULES)
+    session.crosstab(data.region, data["size"], where=data.exports)  # columns of the data
+    other = (data.pay > 120_000).rename("exports")
+    for column, name in ((other, "exports"), (other.rename("rich"), "rich")):
+        with pytest.raises(InputError, match=f"'{name}' is not that column of data="):
+            session.crosstab("region", where=column)
+    with pytest.raises(InputError, match="'region' is not that column"):
+        session.crosstab(data.region[::-1].reset_index(drop=True))
+    with pytest.raises(InputError, match="tells its rules in words"):
+        session.crosstab("sector", rules=Manual([("farms",)], width=3))
+    session.write()
+    assert list(Session(tmp_path, data, rules=RULES).tables) == ["table 1"]
+    with pytest.raises(InputError, match="holds tables of another session"):
+        Session(data=data, rules=RULES).write(tmp_path)
+    loose = Session(data=data, rules=RULES)
+    loose.crosstab("region")
+    with pytest.raises(InputError, match="holds tables of another session"):
+        loose.write(tmp_path)
+
+
+def test_files_of_a_table_that_was_rejected_later_go(tmp_path):
+    session = Session(tmp_path, survey(), rules=RULES)
+    session.crosstab("region", "size", name="kept")
+    session.crosstab("sector", "size", name="gone")
+    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "output_9_0.csv").write_text("mine too")
+    session.write()
+    both = {p.name for p in tmp_path.rglob("*")}
+    assert {"output_1_0.csv", "output_1_0.csv.txt", "table2-1.json", "table2-1.csv"} <= both
+    session.decide("gone", "rejected")
+    session.write()
+    left = {p.name for p in tmp_path.rglob("*")}
+    assert both - left == {"output_1_0.csv", "output_1_0.csv.txt", "table2-1.json", "table2-1.csv"}
+
+
 def test_a_rejected_table_is_not_written(tmp_path):
     session = Session(tmp_path, survey(), rules=RULES)
     session.crosstab("region", "size", name="kept")
@@ -178,7 +215,7 @@ def test_wrong_calls_are_answered(call, words):
     with pytest.raises(InputError, match="rules= says which cells"):
         Session(data=survey()).crosstab("region")
     with pytest.raises(InputError, match="no table to write"):
-        Session("x", data=survey()).write()
+        Session("nowhere", data=survey()).write()
 
 
 def test_files_say_no_more_than_the_tables(tmp_path):
