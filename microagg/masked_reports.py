@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from csp.errors import InputError, argument
 from csp.names.calls import check_known
-from csp.tables.columns import column_names, read_columns
+from csp.tables.columns import TextFile, WholeFile, column_names, read_columns, read_whole
 from microagg.checks.checking import anonymity
 from microagg.checks.result import Anonymity
 from microagg.comparisons.comparing import compared
@@ -150,8 +151,8 @@ def report(
     >>> microagg.report(data, masked, ["pay"])
     MaskedReport(6 records, k=3, sex follows for 3)
     """
-    file = columns_of(masked)
-    before = None if original is None else columns_of(original)
+    file = _read_once(columns_of(masked))
+    before = None if original is None else _read_once(columns_of(original))
     known = column_names(file)
     who: Any = contributor
     if isinstance(contributor, str) and contributor not in known:
@@ -167,6 +168,16 @@ def report(
         linkage, unlinked = _linked(numbers, keys, rows)
         figures = None if numbers is None else compared(numbers, propensity=propensity)
     return MaskedReport(found, alike, others, linkage, unlinked, figures)
+
+
+def _read_once(data: Any) -> Any:
+    """Columns of a file in memory, to be asked for again by each check and attack."""
+    if isinstance(data, (str, PathLike, TextFile)):
+        return read_whole(data)
+    if isinstance(data, WholeFile):
+        return data
+    names = column_names(data)
+    return dict(zip(names, read_columns(data, names).arrays, strict=True))
 
 
 def _numbers(original: Any, masked: Any) -> TwoFiles | None:

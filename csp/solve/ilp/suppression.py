@@ -62,9 +62,10 @@ def solve_by_ilp(
     unless a cheaper one is found.
     """
     _check_numbers(problem)
-    search = _Search(problem, clock, 0.0, integer, 0, progress, solver=solver)
     if start is None:
         fully_suppressed(problem, integer=integer, clock=clock)
+    search = _Search(problem, clock, 0.0, integer, 0, progress, solver=solver)
+    if start is None:
         search.find()
     else:
         search.take(start)
