@@ -18,23 +18,21 @@ from csp.clock import Clock
 from csp.errors import InputError
 from csp.mechanism import Mechanism, Protected
 from csp.names.calls import expect
+from csp.problem.problem import Problem
 from csp.release.release import Release
 from csp.rules import Manual, Rule
-from csp.rules.base import AnyOf, parts_of
+from csp.rules.base import AnyOf, Custom, parts_of
 from csp.rules.concentration import Concentration
+from csp.rules.sensitivity import Sensitivity
 from csp.tables.link import link
 from csp.tables.table import Table
 
 __all__ = ["protect_responses", "rules_for_counts"]
 
 
-Earlier = Sequence[tuple[Table, NDArray[np.bool_]]]
-"""Tables that are out already, each with its pattern."""
-
-
 def protect_responses(
     tables: Mapping[str, Table], mechanism: Mechanism | Rule | str, *,
-    beside: Mapping[str, Earlier] | None = None, keep: Release | None = None,
+    beside: Mapping[str, Sequence[Protected]] | None = None, keep: Release | None = None,
     method: str = "auto", time_limit: float | None = None, gap: float = 0.0, seed: int = 0,
     progress: Callable[[Any], None] | None = None,
 ) -> dict[str, Protected]:  # fmt: skip
@@ -46,11 +44,12 @@ def protect_responses(
         Of the same records: the same cells, in the same order.
     mechanism : Mechanism, Rule or str
         For all of them. Tables of counts are judged by its rules but those on concentration.
-    beside : mapping of str to sequence of (Table, pattern), optional
-        For each response the tables of it that are out already, of the same records, with what they
-        suppress. What they show stays shown and what they suppress stays suppressed; the new table
-        is protected and audited together with them. A figure that is out already may be of a cell
-        whose other figures are withheld: then the new table withholds it too, and hides nothing.
+    beside : mapping of str to sequence of Protected, optional
+        For each response what is out already, of the same records. What it shows stays shown, what
+        it suppresses stays suppressed, and its sensitive cells keep their levels by the rules that
+        found them; the new table is protected and audited together with it. A figure that is out
+        already may be of a cell whose other figures are withheld: then the new table withholds it
+        too, and hides nothing.
     keep, method, time_limit, gap, seed, progress
         As for `Mechanism.protect`; the limit is for all tables together.
 
@@ -113,7 +112,8 @@ class _Beside:
 
     Attributes
     ----------
-    mechanism : Mechanism
+    mechanism, joint : Mechanism
+        That of the table, and one that asks of all what each of them was asked for.
     table : Table
     whole : Table
         All of them as one.
@@ -124,6 +124,7 @@ class _Beside:
     """
 
     mechanism: Mechanism
+    joint: Mechanism
     table: Table
     whole: Table
     own: NDArray[np.int64]
@@ -131,17 +132,30 @@ class _Beside:
     public: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, mechanism: Mechanism, table: Table, earlier: Earlier) -> _Beside:
-        """Link a table with those that are out."""
+    def of(cls, mechanism: Mechanism, table: Table, earlier: Sequence[Protected]) -> _Beside:
+        """Link a table with those that are out.
+
+        Raises
+        ------
+        InputError
+            If sums of suppressed cells are to pass the rules too, which nobody can judge here.
+        """
+        none = np.zeros(table.n_cells, bool)
         if not earlier:
-            none = np.zeros(table.n_cells, bool)
-            return cls(mechanism, table, table, np.arange(table.n_cells), none, none)
-        whole = link(table, *(one for one, _ in earlier))
+            return cls(mechanism, mechanism, table, table, np.arange(table.n_cells), none, none)
+        if mechanism.unions:
+            msg = "unions=True is for a table of its own; leave it out beside earlier tables"
+            raise InputError(msg)
+        whole = link(table, *(one.table for one in earlier))
         hidden, public = np.zeros((2, whole.n_cells), bool)
-        for part, (_, pattern) in zip(whole.parts[1:], earlier, strict=True):
-            hidden[part.cells[pattern]] = True
-            public[part.cells[~pattern]] = True
-        return cls(mechanism, table, whole, whole.parts[0].cells, hidden & ~public, public)
+        for part, one in zip(whole.parts[1:], earlier, strict=True):
+            hidden[part.cells[one.pattern]] = True
+            public[part.cells[~one.pattern]] = True
+        problems = [mechanism.problem(table), *(one.problem for one in earlier)]
+        needs = _together(whole, problems)
+        joint = replace(mechanism, rules=Custom(lambda _: needs))
+        own = whole.parts[0].cells
+        return cls(mechanism, joint, table, whole, own, hidden & ~public, public)
 
     def protected(self, kept: NDArray[np.bool_], **options: Any) -> Protected:
         """Protect the table with some of its cells suppressed beforehand."""
@@ -149,7 +163,7 @@ class _Beside:
         # What is out cannot be taken back, though another figure of the cell is withheld.
         hidden[self.own[kept]] = True
         hidden &= ~self.public
-        joint = self.mechanism.protect(
+        joint = self.joint.protect(
             self.whole, keep=Release.of(self.whole, hidden), public=self.public, **options
         )
         if self.whole is self.table:
@@ -160,6 +174,19 @@ class _Beside:
         )
         ends = {n: getattr(joint.audit, n)[self.own] for n in ("lower", "upper", "exact")}
         return replace(alone, audit=replace(alone.audit, **ends))
+
+
+def _together(whole: Table, problems: Sequence[Problem]) -> Sensitivity:
+    """Join what linked tables are asked for, as cells and levels of the whole."""
+    primary = np.zeros(whole.n_cells, bool)
+    levels = {name: np.zeros(whole.n_cells, np.int64) for name in ("lpl", "upl", "spl")}
+    for part, problem in zip(whole.parts, problems, strict=True):
+        primary[part.cells[problem.primary]] = True
+        unit = 10 ** (whole.scale - problem.table.scale)
+        for name, found in levels.items():
+            mine = np.where(problem.primary, getattr(problem, name), 0) * unit
+            np.maximum.at(found, part.cells, mine)
+    return Sensitivity(primary, **levels, open=np.zeros(whole.n_cells, bool))
 
 
 def rules_for_counts(rules: Any) -> Rule:

@@ -104,7 +104,8 @@ def responses_of(values: Sequence[str], aggfunc: Any, normalize: Any) -> tuple[R
         given = ["sum"] if values else ["count"]
     kinds = [_kind(one) for one in given]
     if not values and set(kinds) != {"count"}:
-        msg = f"aggfunc={given[0]!r} needs values=: the column that is added up"
+        kind = next(kind for kind in kinds if kind != "count")
+        msg = f"aggfunc={kind!r} needs values=: the column that is added up"
         raise InputError(msg)
     if share and "mean" in kinds:
         msg = "normalize= is for counts and sums: a mean is not a part of a whole"

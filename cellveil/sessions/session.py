@@ -357,8 +357,7 @@ class Session:
         )
         earlier = [one for name, one in self._tables.items() if name not in self._rejected]
         beside = {
-            of: [(one.protected[of].table, one.pattern) for one in earlier if of in one.protected]
-            for of in tables
+            of: [one.protected[of] for one in earlier if of in one.protected] for of in tables
         }
         found = protect_responses(tables, mechanism, beside=beside, **options)
         return crosstab_of(records, responses, found, asked.comment, self._missing)

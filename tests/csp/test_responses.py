@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,14 +11,16 @@ from hypothesis import strategies as st
 
 from csp import (
     InputError,
+    Manual,
     Mechanism,
+    Release,
     Table,
     Unprotectable,
     audit,
     link,
     protect,
     protect_responses,
-)
+)  # fmt: skip
 from csp.responses import rules_for_counts
 from csp.rules import MinFrequency, PPercent
 
@@ -107,9 +111,7 @@ def test_a_table_beside_another_is_safe_with_it(records):
     one, two, number = table(["r", "s"], "v"), table(["t", "s"], "v"), table(["t", "s"], None)
     try:
         first = protect(one, RULES)
-        found = protect_responses(
-            {"v": two, "n": number}, RULES, beside={"v": [(one, first.pattern)]}
-        )
+        found = protect_responses({"v": two, "n": number}, RULES, beside={"v": [first]})
     except (Unprotectable, InputError):
         return
     whole = link(two, one)
@@ -133,9 +135,9 @@ def test_what_is_out_cannot_be_taken_back():
     data = {"r": [*"aabb"], "s": [*"xyxy"], "t": [*"pqqp"], "v": [40, 1, 30, 30]}
     one = Table.from_microdata(data, ["r", "s"], "v")
     two = Table.from_microdata(data, ["t", "s"], "v")
-    nothing = np.zeros(one.n_cells, bool)
+    out = protect(one, Manual([]))
     with pytest.raises(InputError, match=r"s=x.* is published already, and is sensitive here"):
-        protect_responses({"v": two}, "NK(1,50)", beside={"v": [(one, nothing)]})
+        protect_responses({"v": two}, "NK(1,50)", beside={"v": [out]})
 
 
 def test_a_figure_that_is_out_need_not_be_hidden_again():
@@ -145,9 +147,7 @@ def test_a_figure_that_is_out_need_not_be_hidden_again():
     value = Table.from_microdata(data, ["r"], "v")
     out = protect(number, "FREQ(2,10)")
     assert not out.pattern.any()
-    found = protect_responses(
-        {"v": value, "n": number}, "NK(1,70)|FREQ(2,10)", beside={"n": [(number, out.pattern)]}
-    )
+    found = protect_responses({"v": value, "n": number}, "NK(1,70)|FREQ(2,10)", beside={"n": [out]})
     assert found["v"].pattern[number.position(("a",))]
     assert (found["n"].pattern == found["v"].pattern).all()
     low, high = found["n"].proved_ends  # known exactly, from the table that is out
@@ -155,3 +155,30 @@ def test_a_figure_that_is_out_need_not_be_hidden_again():
     assert (high == number.values).all()
     low, high = found["v"].proved_ends
     assert (low < high)[found["v"].pattern].all()
+
+
+def test_earlier_tables_keep_the_levels_of_their_own_rules():
+    """A milder rule of the second table must not undo what the first was asked for."""
+    data = {"r": [*"aaaabbbb"], "s": [*"xyyyxxyy"], "t": [*"ppqqppqq"], "v": range(11, 19)}
+    one = Table.from_microdata(data, ["r", "s"], "v")
+    two = Table.from_microdata(data, ["r", "t"], "v")
+    corners = [("a", "x"), ("a", "Total"), ("Total", "x"), ("Total", "Total")]
+    marks = np.zeros(one.n_cells, bool)
+    marks[[one.position(label) for label in corners]] = True
+    strict = protect(one, "FREQ(2,10)", keep=Release.of(one, marks))
+    assert (strict.pattern == marks).all()
+    alone = protect(two, "FREQ(1,10)")
+    assert not alone.pattern.any()  # it would show both parts of the total of a
+    found = protect_responses({"v": two}, "FREQ(1,10)", beside={"v": [strict]})["v"]
+    assert found.pattern[[two.position(("a", code)) for code in "pq"]].any()
+    whole = link(two, one)
+    hidden = np.zeros(whole.n_cells, bool)
+    for part, pattern in zip(whole.parts, (found.pattern, strict.pattern), strict=True):
+        hidden[part.cells[pattern]] = True
+    problem = Mechanism("FREQ(1,10)").problem(whole)
+    first = np.zeros(whole.n_cells, bool)
+    first[whole.parts[1].cells[strict.problem.primary]] = True
+    level = np.zeros(whole.n_cells, np.int64)
+    level[whole.parts[1].cells] = strict.problem.upl
+    asked = replace(problem, primary=first, status=np.where(first, "u", "s"), lpl=level, upl=level)
+    assert audit(asked, hidden).safe
