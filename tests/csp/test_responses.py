@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csp import (
@@ -28,6 +28,7 @@ RULES = "P(15,1)|FREQ(3,20)"
 TOTAL = {"r": "Total", "s": "Total"}
 
 
+@settings(max_examples=25)
 @given(
     st.lists(
         st.tuples(st.sampled_from("abc"), st.sampled_from("xyz"), st.integers(1, 40)),
@@ -92,6 +93,7 @@ def test_tables_of_other_cells_are_refused():
 # ---- beside tables that are out ------------------------------------------------------------------
 
 
+@settings(max_examples=25)
 @given(
     st.lists(
         st.tuples(

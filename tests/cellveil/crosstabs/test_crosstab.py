@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cellveil
@@ -67,6 +67,7 @@ def same(found, whole, hidden=None):
     return shown
 
 
+@settings(max_examples=40)
 @given(RECORDS, st.sampled_from(["count", "sum", "mean"]))
 def test_published_cells_are_those_of_pandas(records, function):
     data = frame(records)

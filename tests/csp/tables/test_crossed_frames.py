@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csp import InputError, Table, protect
@@ -39,6 +39,7 @@ def wanted(data, by, value=None):
     return cells(Table.from_microdata(data, by, value, total="T"))
 
 
+@settings(max_examples=30)
 @given(RECORDS, st.booleans())
 def test_cross_tables_are_the_tables_of_their_records(records, margins):
     data = frame(records)
@@ -50,6 +51,7 @@ def test_cross_tables_are_the_tables_of_their_records(records, margins):
     assert cells(Table.from_frame(wide)) == wanted(data, ["r", "s", "e"])
 
 
+@settings(max_examples=30)
 @given(RECORDS, st.booleans())
 def test_pivot_tables(records, margins):
     data = frame(records)
@@ -66,6 +68,7 @@ def test_pivot_tables(records, margins):
         Table.from_frame(both, value="u")
 
 
+@settings(max_examples=30)
 @given(RECORDS)
 def test_groupby(records):
     data = frame(records)
