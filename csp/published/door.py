@@ -17,8 +17,10 @@ from csp.formats.parquet import is_parquet
 from csp.formats.reading import decoded, read_bytes
 from csp.published.cells import Published, published_cells
 from csp.published.entries import Convention, read_entry, sign_of
-from csp.published.grid import CrossGrid, holds_cells, is_list, read_grid
+from csp.published.grids.grid import CrossGrid, is_list, read_grid
+from csp.published.grids.kinds import holds_cells, is_source
 from csp.published.names import FLAGS, OTHERS, VALUES
+from csp.published.rows import plain_item
 from csp.published.told import Told
 from csp.tables.columns import column_names, read_columns
 from csp.tables.hierarchies.totals import is_total
@@ -85,7 +87,7 @@ def read_published(data: Any, roles: Roles, told: Told) -> Published:
             return _list(dict(zip(names, columns, strict=True)), names, roles, told)
     if is_list(rows, told.signs) or (roles.by and not _crossed(rows, roles.by)):
         return _list(_columns(rows, what), [sign_of(name) for name in rows[0]], roles, told)
-    grid = read_grid(rows, what, told.signs)
+    grid = read_grid(rows, what, told.signs, _values(rows, roles.value))
     try:
         found = published_cells(grid.columns, grid.names, grid.entries, told, printed=grid.printed)
     except InputError as error:
@@ -149,6 +151,14 @@ def _crossed(rows: Sequence[Sequence[Any]], by: Sequence[str]) -> bool:
     return not {*by} <= head
 
 
+def _values(rows: Sequence[Sequence[Any]], value: str | None) -> tuple[str, ...]:
+    """Headers of a cross table that are named: one, or several by commas."""
+    if value is None:
+        return ()
+    whole = any(sign_of(item) == value for row in rows for item in row)
+    return (value,) if whole else tuple(part.strip() for part in value.split(","))
+
+
 def _columns(rows: Sequence[Sequence[Any]], what: str) -> dict[str, list[Any]]:
     names = [sign_of(name) for name in rows[0]]
     body = [row for row in rows[1:] if any(sign_of(item) for item in row)]
@@ -170,6 +180,8 @@ def _list(data: Any, names: Sequence[str], roles: Roles, told: Told) -> Publishe
     bounds = [name for name in (roles.lower, roles.upper, roles.count) if name is not None]
     arrays = read_columns(data, [*wanted, *bounds]).arrays
     columns: dict[str, Any] = dict(zip([*wanted, *bounds], arrays, strict=True))
+    columns, cut = _without_sources(columns)
+    said = (*said, *cut)
     found = published_cells(
         {name: columns[name] for name in roles.by}, roles.by, columns[roles.value], told,
         flags={name: columns[name] for name in roles.status},
@@ -180,6 +192,20 @@ def _list(data: Any, names: Sequence[str], roles: Roles, told: Told) -> Publishe
         counts=None if roles.count is None else columns[roles.count],
     )  # fmt: skip
     return replace(found, notes=(*said, *found.notes))
+
+
+def _without_sources(columns: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Leave out lines below a list that name its source, and say so."""
+    names = [*columns]
+    n = stop = len(columns[names[0]])
+    while stop and is_source([sign_of(plain_item(columns[name][stop - 1])) for name in names]):
+        stop -= 1
+    if stop == n:
+        return dict(columns), ()
+    few = "line" if n - stop == 1 else f"{n - stop} lines"
+    left = {name: column[:stop] for name, column in columns.items()}
+    return left, (f"the last {few}, which {'names' if n - stop == 1 else 'name'} a source, "
+                  f"{'is' if n - stop == 1 else 'are'} left out",)  # fmt: skip
 
 
 def _roles(
