@@ -18,7 +18,7 @@ from attacks.release_alone.disclosed_cells import Disclosure
 from csp.exact import number_text
 from csp.release.release import Release
 
-__all__ = ["PublishedAudit", "closest_ends", "withheld_cells"]
+__all__ = ["PublishedAudit", "closest_ends", "unavailable_cells", "withheld_cells"]
 
 _LISTED = 50
 """Cells of a kind that a text names; `PublishedAudit.columns` has all."""
@@ -40,6 +40,8 @@ class PublishedAudit:
         of which a range is published do not count.
     narrow : (k,) bool
         Others that can be worked out to within `percent`.
+    inferred : (k,) bool
+        Cells that are not available, which nobody withholds, and can be worked out exactly.
     percent : Fraction
     reasons : dict of int to str
         How cells that are known follow, in words; of the first 20.
@@ -61,6 +63,7 @@ class PublishedAudit:
     disclosure: Disclosure | LargeDisclosure | None
     known: NDArray[np.bool_]
     narrow: NDArray[np.bool_]
+    inferred: NDArray[np.bool_]
     percent: Fraction
     reasons: dict[int, str]
     sums: tuple[Sum, ...]
@@ -109,6 +112,7 @@ class PublishedAudit:
             lines.append(
                 f"{_cells(ranged)} more {_are(ranged)} not known exactly: rounded, or not printed."
             )
+        lines += _not_withheld(release)
         if self.contradictions:
             few = len(self.contradictions)
             lines.append(
@@ -128,8 +132,14 @@ class PublishedAudit:
             how += [f"{known - linear - whole} by bounds"] if known - linear - whole else []
             how += [f"{whole} as whole numbers"] if whole else []
             lines.append(f"{_cells(known)} can be worked out exactly: {', '.join(how)}.")
-        else:
+        elif k:
             lines.append("None of them can be worked out exactly.")
+        few = int(self.inferred.sum())
+        if few:
+            lines.append(
+                f"{_cells(few)} that {_are(few)} not available, and not withheld, can be worked "
+                "out too."
+            )
         if narrow:
             lines.append(
                 f"{_cells(narrow)} more can be worked out to within "
@@ -218,6 +228,9 @@ class PublishedAudit:
             "cells": len(release.pattern),
             "suppressed": int(withheld_cells(release).sum()),
             "ranged": 0 if release.ranged is None else int(release.ranged.sum()),
+            "unavailable": int(unavailable_cells(release).sum()),
+            "unavailable_inferred": int(self.inferred.sum()),
+            "not_applicable": 0 if release.structural is None else int(release.structural.sum()),
             "disclosed": len(self.disclosed),
             "disclosed_cells": cells,
             "narrow": len(narrow),
@@ -257,10 +270,10 @@ class PublishedAudit:
         }
         if found is None:
             return columns
-        columns["verdict"] = [
-            "disclosed" if known else "narrow" if narrow else "uncertain"
-            for known, narrow in zip(self.known.tolist(), self.narrow.tolist(), strict=True)
-        ]
+        verdict = np.where(self.known, "disclosed", np.where(self.narrow, "narrow", "uncertain"))
+        missing = unavailable_cells(release)[cells]
+        verdict = np.where(missing, "not available", verdict)
+        columns["verdict"] = np.where(self.inferred, "not available, known", verdict).tolist()
         if reveal:
             ends = closest_ends(found)
             for name, side in zip(("lower", "upper"), ends, strict=True):
@@ -276,8 +289,28 @@ class PublishedAudit:
 
 
 def withheld_cells(release: Release) -> NDArray[np.bool_]:
-    """Cells of which nothing is published."""
-    return release.pattern if release.ranged is None else release.pattern & ~release.ranged
+    """Cells that are withheld."""
+    found = release.pattern
+    for others in (release.ranged, release.unavailable):
+        found = found if others is None else found & ~others
+    return found
+
+
+def unavailable_cells(release: Release) -> NDArray[np.bool_]:
+    """Cells that nobody withholds, and of which there is no number."""
+    none = np.zeros(len(release.pattern), dtype=bool)
+    return none if release.unavailable is None else release.unavailable
+
+
+def _not_withheld(release: Release) -> list[str]:
+    """Say which signs mean anything but withheld, and how often."""
+    missing = int(unavailable_cells(release).sum())
+    empty = 0 if release.structural is None else int(release.structural.sum())
+    said = [f"not available: {missing:,}"] if missing else []
+    said += [f"not applicable, counted as 0: {empty:,}"] if empty else []
+    if not said:
+        return []
+    return [f"{'; '.join(said)[:1].upper()}{'; '.join(said)[1:]}."]
 
 
 def closest_ends(

@@ -54,6 +54,8 @@ class Published:
         Withheld cells of which a range is published.
     empty : (n,) bool
         Cells that are known not to exist.
+    unavailable : (n,) bool
+        Hidden cells that nobody withholds: their sign says that there is no number, or not yet.
     lower, upper : (n,) int64
         What anybody knows beforehand.
     relations : (m, n) csr_array
@@ -71,6 +73,7 @@ class Published:
     ranged: NDArray[np.bool_]
     classed: NDArray[np.bool_]
     empty: NDArray[np.bool_]
+    unavailable: NDArray[np.bool_]
     lower: NDArray[np.int64]
     upper: NDArray[np.int64]
     relations: csr_array
@@ -142,12 +145,13 @@ def published_cells(
     n = len(labels)
     values = np.zeros(n, np.int64)
     hidden = np.full(n, told.absent == "withheld")
-    ranged, classed, empty = np.zeros((3, n), bool)
+    ranged, classed, empty, unavailable = np.zeros((4, n), bool)
     least = -UNBOUNDED if told.negative == "allow" else 0
     lower, upper = np.full(n, least, np.int64), np.full(n, UNBOUNDED, np.int64)
     values[order] = np.where(read.hidden, 0, units)
     hidden[order] = read.hidden
     classed[order], empty[order] = read.classed, read.empty
+    unavailable[order] = read.unavailable & ~read.classed
     if printed is not None:  # a cross table has no such cell, so nobody withholds it
         ranged = hidden.copy()
         ranged[order] = False
@@ -162,7 +166,7 @@ def published_cells(
         raise InputError(msg)
     relations = sums(labels.codes, found)
     made = Published(
-        values, hidden, ranged, classed, empty, lower, upper, relations, labels, names,
+        values, hidden, ranged, classed, empty, unavailable, lower, upper, relations, labels, names,
         tuple(dimension.root for dimension in found), scale, _counts(counts, order, n, told), (),
     )  # fmt: skip
     if told.rounded is None and not slack:

@@ -36,8 +36,8 @@ class Marks:
     withheld : frozenset of str
         The number is known to the office and kept secret.
     unknown : frozenset of str
-        No number: not available, or not reliable. Attacked like a withheld one, since it may be
-        any; beside a number other than 0 it says nothing.
+        No number: not available, not reliable, or later. It may be any, and nobody withholds it;
+        beside a number other than 0 it says nothing.
     empty : frozenset of str
         The cell cannot exist: it is known to be 0.
     zero : frozenset of str
