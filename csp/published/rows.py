@@ -137,8 +137,8 @@ class Rows:
         classed[:] = [one is not None for one in ends]
         return numbers, ends, states
 
-    def units(self, told: Told) -> tuple[int, NDArray[np.int64]]:
-        """Decimal places that all numbers need, and the numbers in these units.
+    def units(self, told: Told, least: int = 0) -> tuple[int, NDArray[np.int64]]:
+        """Decimal places that all numbers need, `least` at least, and the numbers in these units.
 
         Raises
         ------
@@ -150,6 +150,7 @@ class Rows:
         needed += [end for one in set(self.ends) if one for end in one[:2] if end is not None]
         needed += [Fraction(number) for number in distinct]
         scale = max((_places(number) for number in needed), default=0)
+        scale = max(scale, least)
         if scale > MAX_DECIMALS:
             msg = f"numbers have more than {MAX_DECIMALS} decimal places; round them"
             raise InputError(msg)
