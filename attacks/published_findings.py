@@ -15,6 +15,7 @@ from attacks.large_releases.findings import how_judged
 from attacks.release_alone.cell_sums import Sum
 from attacks.release_alone.contradictions import Contradiction
 from attacks.release_alone.disclosed_cells import Disclosure
+from attacks.release_alone.misreadings import misreadings, support
 from csp.exact import number_text
 from csp.release.release import Release
 
@@ -118,8 +119,12 @@ class PublishedAudit:
             lines.append(
                 f"The published figures cannot all be true: {few} "
                 f"{'contradiction was' if few == 1 else 'contradictions were'} found, so nothing "
-                "can be inferred. If figures are rounded, say so."
+                "can be inferred."
             )
+            hints = misreadings(release, self.contradictions)
+            lines += [f"{hint[:1].upper()}{hint[1:]}." for hint in hints]
+            if not hints:
+                lines.append("If figures are rounded, say so.")
             return lines
         if self.disclosure is None:
             return lines
@@ -165,6 +170,10 @@ class PublishedAudit:
             )
         if isinstance(self.disclosure, LargeDisclosure):
             lines += how_judged(self.disclosure)
+        shown = support(release)
+        if shown and min(shown.values()) <= 1:
+            each = ", ".join(f"{name} {count:,}" for name, count in shown.items())
+            lines.append(f"Published sums that show how codes add up: {each}.")
         lines += [f"The time did not suffice for {what}." for what in self.cut_short]
         return lines
 
@@ -248,6 +257,8 @@ class PublishedAudit:
                 }
                 for one in self.contradictions
             ],
+            "misreadings": list(misreadings(release, self.contradictions)),
+            "support": support(release),
             "mend": None if self.mend is None else [named(cell) for cell in self.mend],
             "mend_is_least": self.mend_is_least,
             "cut_short": list(self.cut_short),

@@ -209,8 +209,8 @@ def _by_names(
     _, failed = (0, 0) if flat is None else checked_sums(flat, *lines, slack)
     if not failed:
         notes.append(
-            f"{name}: {names} may be a total, but no published sum shows it; if it is, say "
-            + argument("total", {name: codes[likely[0]]}, option=f"--total {name}=CODE")
+            f"{name}: {names} may be a total, but no published sum shows it; if it is, name it as "
+            "the total"
         )
     return None
 
