@@ -300,7 +300,7 @@ def test_a_release_states_how_it_is_read(protected) -> None:
     ("rows", "words", "said"),
     [
         ([["region", "n"], ["a", "1"], ["Total", "3"], ["Total", "4"]], ["--by", "region"],
-         "rows 2 and 3 are both cell (region=Total)"),
+         "rows 3 and 4 are both cell (region=Total)"),
         ([["region", "n"], ["a", "q?"], ["Total", "3"]], ["--by", "region", "--value", "n"],
          "'q?' (1 cell) is not a number"),
         ([["", "a", "a"], ["x", "1", "2"]], [], "both have the header 'a'"),

@@ -10,7 +10,14 @@ from itertools import pairwise
 from csp.errors import InputError
 from csp.published.grids.kinds import Kinds, is_number, is_scale, is_source
 
-__all__ = ["Shape", "check_one_table", "row_names", "shape_of", "without_column_numbers"]
+__all__ = [
+    "Shape",
+    "are_years",
+    "check_one_table",
+    "row_names",
+    "shape_of",
+    "without_column_numbers",
+]
 
 _GAP = 2
 """Rows without numbers, such as the heading of a section, between the header and the numbers."""
@@ -157,12 +164,15 @@ def _is_label(
     keys = [tuple(texts[i][:place]) for i in rows]
     return (
         _are_codes(column, head)
-        or (
-            bool(_TIMES.fullmatch(head))
-            and all(t.isdecimal() and 1500 <= int(t) <= 2200 for t in column)
-        )
+        or are_years(column, head)
         or (is_scale(column) and (bool(_GROUPS.search(head)) or _come_back(keys)))
     )
+
+
+def are_years(column: Sequence[str], head: str) -> bool:
+    """Whether whole numbers below a header are years."""
+    years = all(text.isdecimal() and 1500 <= int(text) <= 2200 for text in column)
+    return years and bool(_TIMES.fullmatch(head))
 
 
 def _come_back(keys: Sequence[tuple[str, ...]]) -> bool:
