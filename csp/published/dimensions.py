@@ -190,7 +190,9 @@ def by_indents(codes: Sequence[str], indents: Sequence[int], total: str | None) 
         if depth > min(indents) and code != whole
     }
     tops = [code for code in codes if code not in parents and code not in lost]
-    root = whole or next((code for code in tops if is_total(code)), None)
+    # What has parts below it is a total of these, not of all.
+    called = [code for code in tops if is_total(code) and code not in {*parents.values()}]
+    root = whole or (called[0] if called else None)
     if root is not None:
         parents |= {code: root for code in tops if code != root}
     return _of(codes, parents)

@@ -124,6 +124,11 @@ OFFICES = {
             "bls", _signs("N (D) ND"), _signs("NA"), source="U.S. Bureau of Labor Statistics, QCEW",
         ),
         Marks(
+            "eia", _signs("W"), _signs("NA"), _signs("XX NM"), _signs("- --"), _signs("r R e E p"),
+            source="U.S. Energy Information Administration, Annual Coal Report; U.S. Geological "
+            "Survey, Minerals Yearbook",
+        ),
+        Marks(
             "eurostat", _signs("c :c C D S P N A O T G M B R") | {": c"}, _signs(": :u") | {": u"},
             _signs("m :m z :z"), _signs("0n"), _signs("F b d e f p r s i u n"),
             source="Eurostat, CONF_STATUS and observation flags; SDMX code list CL_CONF_STATUS",

@@ -145,9 +145,9 @@ class Release(metaclass=Guided):
         status : str or sequence of str, optional
             Columns of flags. A value beside a flag that says that it is withheld does not count.
         marks : str or Marks, optional
-            Whose signs these are: "destatis", "statcan", "uk", "census", "bls", "eurostat", "sdmx",
-            "ksh", "health" or "cellveil" (`csp.published.marks.OFFICES`). Signs with one meaning
-            only are known without; a guess is in `notes`.
+            Whose signs these are: "destatis", "statcan", "uk", "census", "bls", "eia", "eurostat",
+            "sdmx", "ksh", "health" or "cellveil" (`csp.published.marks.OFFICES`). Signs with one
+            meaning only are known without; a guess is in `notes`.
         withheld : collection of str
             Further signs that mean so.
         ranges : mapping of str to (Number, Number or None), optional

@@ -116,3 +116,14 @@ def test_planted_subtotals_with_names_are_found(data) -> None:
     rows.insert(0 if before else len(rows), ["Total", *map(str, np.sum(tops, axis=0).tolist())])
     release = Release.from_frame([["", *(f"c{j}" for j in range(lines))], *rows])
     assert above(release) == want
+
+
+def test_totals_of_indented_parts_beside_the_total_of_all() -> None:
+    rows = [["", "a", "b"], ["East Total", "7", "6"], ["  E1", "3", C], ["  E2", "4", "1"],
+            ["West Total", "9", "5"], ["  W1", "5", C], ["  W2", "4", "3"], ["South", "1", "1"],
+            ["U.S. Total [3]", "17", "12"]]  # fmt: skip
+    whole = "U.S. Total"
+    assert above(Release.from_frame(rows)) == {
+        "E1": "East Total", "E2": "East Total", "W1": "West Total", "W2": "West Total",
+        "East Total": whole, "West Total": whole, "South": whole,
+    }  # fmt: skip
