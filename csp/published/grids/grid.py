@@ -32,6 +32,10 @@ _TELLING = frozenset(VALUES) - {"n", "count", "emp"}
 """Names that no column of a cross table has."""
 
 
+_LOOKED_AT = 5000
+"""Rows that tell a list from a cross table."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class CrossGrid:
     """A cross table as a list of cells.
@@ -79,14 +83,25 @@ def is_list(rows: Sequence[Sequence[Any]], signs: Collection[str] = ()) -> bool:
     if len(head) == 2:  # either way it is one column of cells
         indented = any(isinstance(row[0], str) and row[0][:1].isspace() for row in rows if row)
         return not any(map(is_number, head)) and not indented
-    texts, _ = without_column_numbers([[sign_of(item) for item in row] for row in rows])
-    body = [row for row in texts[1:] if sum(map(bool, row)) > 1 and not is_source(row)]
+    texts, _ = without_column_numbers(
+        [[sign_of(item) for item in row] for row in rows[:_LOOKED_AT]]
+    )
+    body = [
+        row for row in texts[1:]
+        if sum(map(bool, row)) > 1 and not is_source(row) and row != head  # printed again
+    ]  # fmt: skip
     columns = [[row[j] if j < len(row) else "" for row in body] for j in range(len(head))]
     kinds = Kinds.of(texts, signs)
     cells = [
         j for j, column in enumerate(columns)
         if j and any(column) and "text" not in {kinds.kind(t) for t in column}
     ]  # fmt: skip
+    full = [
+        j for j, column in enumerate(columns) if j and 2 * sum(map(is_number, column)) > len(body)
+    ]
+    if len(full) > 1 and any(all(kinds.kind(c[i]) == "text" for c in (columns[j] for j in full))
+                             for i in range(len(body))):  # fmt: skip
+        return False  # a second header
     labels = [*zip(*columns[: cells[0] if cells else 1], strict=True)]
     if len(cells) > 1 and any(map(is_number, head)):
         return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from csp.published.entries import Convention, Entry, read_entry
@@ -94,6 +95,7 @@ def holds_cells(column: Sequence[str], signs: Collection[str]) -> bool:
     return bool(found) and "text" not in found
 
 
+@lru_cache(maxsize=2**16)
 def is_number(text: str) -> bool:
     """Whether a text is a number or a range of numbers, with either decimal mark."""
     return any((one := read_entry(text, Convention(mark))).is_number or one.ranged for mark in ".,")
