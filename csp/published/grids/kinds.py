@@ -130,5 +130,6 @@ def _step(text: str) -> Entry | None:
 def is_source(row: Sequence[str]) -> bool:
     """Whether a row names a source or a date, and its numbers are years at most."""
     first, *others = [text for text in row if text] or [""]
-    plain = all(text.isdecimal() and len(text) == 4 for text in others if is_number(text))
-    return bool(_SOURCE.match(first)) and plain
+    numbers = [text for text in others if is_number(text)]
+    plain = len(numbers) < 2 and all(t.isdecimal() and 1900 <= int(t) <= 2100 for t in numbers)
+    return plain and bool(_SOURCE.match(first))

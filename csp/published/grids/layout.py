@@ -25,7 +25,7 @@ _GAP = 2
 _ORDINAL = re.compile(r"[(\[]?([0-9]{1,3})[)\].]?")
 
 _CODES = re.compile(
-    r"\b(?:codes?|nr|no|id|key|schl\u00fcssel\w*|nuts|nace|naics|isic|sic|wz|fips|ags|isco|cpa|lfd)\b",
+    r"\b(?:codes?|id|key|schl\u00fcssel\w*|nuts|nace|naics|isic|sic|wz|fips|ags|isco|cpa|lfd)\b",
     re.IGNORECASE,
 )
 """Headers of columns of codes."""
@@ -101,7 +101,7 @@ def shape_of(texts: Sequence[Sequence[str]], what: str, kinds: Kinds) -> Shape:
     known = {*body}
     whole = [
         i for i in range(body_from, len(texts))
-        if i in known or (
+        if i in known or _same_sign(texts[i], labels, typical) or (
             any(texts[i][:labels]) and any(texts[i][labels:])
             and "text" not in marks[i][labels - 1 :] and not is_source(texts[i])
         )
@@ -117,6 +117,12 @@ def shape_of(texts: Sequence[Sequence[str]], what: str, kinds: Kinds) -> Shape:
         default=width,
     )
     return Shape(range(first, stop), whole, labels, width)
+
+
+def _same_sign(row: Sequence[str], labels: int, typical: int) -> bool:
+    """Whether one text, which may be a sign, stands in all cells of a row."""
+    beside = [text for text in row[labels:] if text]
+    return any(row[:labels]) and len(beside) >= max(2, typical) and len({*beside}) == 1
 
 
 def _year_row(texts: Sequence[Sequence[str]], full: Sequence[int], kinds: Kinds) -> bool:
@@ -200,6 +206,8 @@ def without_column_numbers(
         filled = [(j, text) for j, text in enumerate(row) if text]
         match = [_ORDINAL.fullmatch(text) for _, text in filled]
         if len(filled) < 2 or not all(match):
+            if any(is_number(t) and not are_years([t], "year") for t in row[1:]):
+                break  # the numbers begin
             continue
         numbers = [int(m[1]) for m in match if m]
         follow = [b - a for a, b in pairwise(numbers)] == [1] * (len(numbers) - 1)
@@ -209,6 +217,8 @@ def without_column_numbers(
         if follow and numbers[0] < 3 and bare and above:
             found[i] = []
             told.append(f"row {i + 1} numbers the columns and is left out")
+        elif above and not all(are_years([text], "year") for text in row[1:] if text):
+            break
     return found, told
 
 
@@ -230,6 +240,8 @@ def check_one_table(
         row = texts[i]
         beside = [text for text in row[shape.labels : shape.width] if text]
         words = sum(kinds.kind(text) == "text" for text in beside)
+        if i in body and len({*beside}) == 1 < len(beside) and any(row[: shape.labels]):
+            continue  # one sign in all cells
         bare = not any(row[: shape.labels])
         if i in body and any(map(is_number, beside)):
             years = all(text.isdecimal() and len(text) == 4 for text in beside) and len(beside) > 1

@@ -25,6 +25,11 @@ _SHARES = re.compile(
 )
 """Names of what never adds up beside values."""
 
+_STEPS = re.compile(
+    r"\b[0-9]{1,3}(?:[.,][0-9]+)?\s*(?:%|per ?cent\b|prozent\b|pour ?cent\b)", re.IGNORECASE
+)
+"""Percentages that name a category: "owned by 50 % or more"."""
+
 _AVERAGES = re.compile(
     r"\baverages?\b|\bdurchschnitt|\bmittelwert|\bmedian\b|\bmoyennes?\b|\bpromedio\b|"
     r"^(?:mean|index|indices|change|variation|rates?|ratio)\b|"
@@ -36,7 +41,7 @@ _AVERAGES = re.compile(
 
 def are_shares(labels: Sequence[str]) -> bool:
     """Whether a label or one above it says that the numbers are percentages or the like."""
-    return any(_SHARES.search(label) for label in labels)
+    return any(_SHARES.search(_STEPS.sub("", label)) for label in labels)
 
 
 def named_columns(heads: Mapping[int, Sequence[str]], value: Sequence[str], what: str) -> list[int]:
@@ -94,9 +99,12 @@ def left_out(
     columns = {j: _numbers(texts, body, j) for j in heads}
     totals = [k for k, label in enumerate(labels) if is_total(label)]
     whole = totals[0] if len(totals) == 1 else None
-    among = {j: _is_average(columns[j], whole) for j in heads}
+    among = {j: _is_average(columns[j], whole, named=j in doubtful) for j in heads}
     sums = {j for j in heads if among[j] is False}
     across = [j for j, head in heads.items() if is_total(head[-1]) and j not in found]
+    for j in [*found]:
+        if _adds_across(columns, across, j, [k for k in found if k != j]):
+            del found[j]
     for j, head in heads.items():
         if j in found or (j not in doubtful and j in across):
             continue
@@ -129,16 +137,22 @@ def _numbers(texts: Sequence[Sequence[str]], body: Sequence[int], j: int) -> lis
     return [entry.low if entry.is_number else None for entry in read]
 
 
-def _is_average(column: Sequence[Decimal | None], whole: int | None) -> bool | None:
-    """Whether the total lies among the other numbers; None if that does not show."""
+def _is_average(column: Sequence[Decimal | None], whole: int | None, *, named: bool) -> bool | None:
+    """Whether the total lies among the other numbers; None if that does not show.
+
+    Where the column is not `named` like an average, or some are negative, all must be published.
+    """
     if whole is None or column[whole] is None:
         return None
     total = column[whole]
     others = [number for k, number in enumerate(column) if k != whole and number is not None]
     if len([number for number in others if number]) < 2:
         return None
-    if min(others) < 0 or total is None or total < 0:
-        return True if sum(others) != total and min(others) <= (total or 0) <= max(others) else None
+    assert total is not None
+    if None in column and (not named or min(others) < 0):
+        return False if min(others) >= 0 and total >= sum(others) else None
+    if min(others) < 0 or total < 0:
+        return True if sum(others) != total and min(others) <= total <= max(others) else None
     return min(others) <= total < max(others) or (total == max(others) == min(others) != 0)
 
 

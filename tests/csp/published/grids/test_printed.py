@@ -318,3 +318,53 @@ def test_classes_in_place_of_numbers_stay_cells() -> None:
     assert len(release.pattern) == 8
     assert release.classed is not None
     assert int(release.classed.sum()) == 4
+
+
+# ---- what looks like it and is not ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", ["under 50 %", "owned by 10 per cent or more", "Anteil unter 5 %"])
+def test_percentages_in_the_name_of_a_category(step) -> None:
+    plain = step.replace("Anteil ", "")
+    rows = [["", plain, "other", "Total"], ["N", C, "2", "3"], ["S", "3", "4", "7"],
+            ["Total", "4", "6", "10"]]  # fmt: skip
+    assert len(Release.from_frame(rows).pattern) == 9
+    rows[0][1] = "b"
+    rows[1][0] = plain
+    assert len(Release.from_frame(rows).pattern) == 9
+
+
+def test_a_share_by_its_name_that_adds_up_into_the_total_is_a_category() -> None:
+    rows = [["", "Anteil", "Rest", "Total"], ["N", C, "2", "3"], ["S", "3", "4", "7"],
+            ["Total", "4", "6", "10"]]  # fmt: skip
+    assert len(Release.from_frame(rows).pattern) == 9
+
+
+def test_a_withheld_negative_number_makes_no_average() -> None:
+    rows = [["", "a", "b"], ["N", "30", "1"], ["S", "20", "2"], ["W", C, "4"],
+            ["Total", "20", "7"]]  # fmt: skip
+    assert len(Release.from_frame(rows, negative="allow").pattern) == 8
+
+
+@pytest.mark.parametrize("label", ["Sources of income", "Stand-alone houses", "Notes"])
+def test_a_row_whose_label_begins_like_a_source_is_a_row(label) -> None:
+    rows = [["", "a", "b"], ["N", "1000", C], [label, "1999", "2001"], ["Total", "2999", "3000"]]
+    assert len(Release.from_frame(rows).pattern) == 6
+
+
+@pytest.mark.parametrize("head", ["No.", "Nr", "Number"])
+def test_a_column_of_counts_is_not_one_of_codes(head) -> None:
+    rows = [["", head, "EUR"], ["N", "17", C], ["S", "25", "9"], ["Total", "42", "12"]]
+    assert value(Release.from_frame(rows), "Total", head) == 42
+
+
+def test_numbers_in_order_below_the_first_row_are_a_row() -> None:
+    rows = [["Month", "a", "b", "c"], ["0", "7", "9", "8"], ["1", "2", "3", "4"],
+            ["Total", "9", C, "12"]]  # fmt: skip
+    assert len(Release.from_frame(rows).pattern) == 9
+
+
+def test_an_unknown_sign_in_all_cells_of_a_row_is_asked_for() -> None:
+    rows = [["", "a", "b"], ["N", "30", "1"], ["S", "n.q.", "n.q."], ["Total", "50", "7"]]
+    with pytest.raises(InputError, match=r"'n\.q\.' \(2 cells\) is not a number"):
+        Release.from_frame(rows)
