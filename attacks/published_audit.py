@@ -91,6 +91,7 @@ def audit_published(
     2 cells of 9 are withheld.
     2 cells can be worked out exactly: 2 by adding and subtracting.
     Withholding 2 cells more would mend that, and no fewer would.
+    Published sums that show how codes add up: rows 2, columns 1.
       (rows=North, columns=Farms): row rows=North
       (rows=Total, columns=Farms): row rows=Total
     To be withheld as well:
