@@ -12,7 +12,12 @@ from attacks.explanations import explain
 from attacks.large_releases.engine import determined_cells
 from attacks.large_releases.findings import reasons_of
 from attacks.large_releases.widths import narrow_cells
-from attacks.published_findings import PublishedAudit, closest_ends, withheld_cells
+from attacks.published_findings import (
+    PublishedAudit,
+    closest_ends,
+    unavailable_cells,
+    withheld_cells,
+)
 from attacks.release_alone.bound_proofs import Proof
 from attacks.release_alone.cell_sums import Sum, disclosed_sums
 from attacks.release_alone.contradictions import contradictions
@@ -86,6 +91,7 @@ def audit_published(
     2 cells of 9 are withheld.
     2 cells can be worked out exactly: 2 by adding and subtracting.
     Withholding 2 cells more would mend that, and no fewer would.
+    Published sums that show how codes add up: rows 2, columns 1.
       (rows=North, columns=Farms): row rows=North
       (rows=Total, columns=Farms): row rows=Total
     To be withheld as well:
@@ -119,13 +125,14 @@ def audit_published(
         if not wrong:
             raise
         return PublishedAudit(
-            release, wrong, None, none, none, share, {}, (), {}, None, mend_is_least=False,
+            release, wrong, None, none, none, none, share, {}, (), {}, None, mend_is_least=False,
             cut_short=(),
         )  # fmt: skip
     found = disclosed_of(release, table, integer=integer, clock=clock)
     secret = withheld_cells(release)[found.cells]
     low, high = closest_ends(found)
-    known = (found.whole if integer else found.exact) & secret
+    certain = found.whole if integer else found.exact
+    known, inferred = certain & secret, certain & unavailable_cells(release)[found.cells]
     narrow = secret & ~known & np.isfinite(high) & (100 * (high - low) <= float(share) * low)
     reasons: dict[int, str] = {}
     sums: tuple[Sum, ...] = ()
@@ -157,7 +164,7 @@ def audit_published(
         except OutOfTime:
             missed.append("a mend")
     return PublishedAudit(
-        release, (), found, known, narrow, share, reasons, sums, alone, extra, least,
+        release, (), found, known, narrow, inferred, share, reasons, sums, alone, extra, least,
         tuple(missed),
     )  # fmt: skip
 
@@ -177,15 +184,16 @@ def _audit_large(
         if not wrong:
             raise
         return PublishedAudit(
-            release, wrong, None, none, none, share, {}, (), {}, None, mend_is_least=False,
+            release, wrong, None, none, none, none, share, {}, (), {}, None, mend_is_least=False,
             cut_short=(),
         )  # fmt: skip
     secret = withheld_cells(release)[found.cells]
-    known = found.exact & secret & (found.lower == found.upper)
+    certain = found.exact & (found.lower == found.upper)
+    known, inferred = certain & secret, certain & unavailable_cells(release)[found.cells]
     reasons = reasons_of(found, found.cells[known][:_EXPLAINED])
     return PublishedAudit(
-        release, (), found, known, narrow_cells(found, share) & secret, share, reasons, (), {},
-        None, mend_is_least=False, cut_short=(),
+        release, (), found, known, narrow_cells(found, share) & secret, inferred, share, reasons,
+        (), {}, None, mend_is_least=False, cut_short=(),
     )  # fmt: skip
 
 

@@ -15,10 +15,11 @@ from attacks.large_releases.findings import how_judged
 from attacks.release_alone.cell_sums import Sum
 from attacks.release_alone.contradictions import Contradiction
 from attacks.release_alone.disclosed_cells import Disclosure
+from attacks.release_alone.misreadings import misreadings, support
 from csp.exact import number_text
 from csp.release.release import Release
 
-__all__ = ["PublishedAudit", "closest_ends", "withheld_cells"]
+__all__ = ["PublishedAudit", "closest_ends", "unavailable_cells", "withheld_cells"]
 
 _LISTED = 50
 """Cells of a kind that a text names; `PublishedAudit.columns` has all."""
@@ -40,6 +41,8 @@ class PublishedAudit:
         of which a range is published do not count.
     narrow : (k,) bool
         Others that can be worked out to within `percent`.
+    inferred : (k,) bool
+        Cells that are not available, which nobody withholds, and can be worked out exactly.
     percent : Fraction
     reasons : dict of int to str
         How cells that are known follow, in words; of the first 20.
@@ -61,6 +64,7 @@ class PublishedAudit:
     disclosure: Disclosure | LargeDisclosure | None
     known: NDArray[np.bool_]
     narrow: NDArray[np.bool_]
+    inferred: NDArray[np.bool_]
     percent: Fraction
     reasons: dict[int, str]
     sums: tuple[Sum, ...]
@@ -109,13 +113,18 @@ class PublishedAudit:
             lines.append(
                 f"{_cells(ranged)} more {_are(ranged)} not known exactly: rounded, or not printed."
             )
+        lines += _not_withheld(release)
         if self.contradictions:
             few = len(self.contradictions)
             lines.append(
                 f"The published figures cannot all be true: {few} "
                 f"{'contradiction was' if few == 1 else 'contradictions were'} found, so nothing "
-                "can be inferred. If figures are rounded, say so."
+                "can be inferred."
             )
+            hints = misreadings(release, self.contradictions)
+            lines += [f"{hint[:1].upper()}{hint[1:]}." for hint in hints]
+            if not hints:
+                lines.append("If figures are rounded, say so.")
             return lines
         if self.disclosure is None:
             return lines
@@ -128,8 +137,14 @@ class PublishedAudit:
             how += [f"{known - linear - whole} by bounds"] if known - linear - whole else []
             how += [f"{whole} as whole numbers"] if whole else []
             lines.append(f"{_cells(known)} can be worked out exactly: {', '.join(how)}.")
-        else:
+        elif k:
             lines.append("None of them can be worked out exactly.")
+        few = int(self.inferred.sum())
+        if few:
+            lines.append(
+                f"{_cells(few)} that {_are(few)} not available, and not withheld, can be worked "
+                "out too."
+            )
         if narrow:
             lines.append(
                 f"{_cells(narrow)} more can be worked out to within "
@@ -155,6 +170,10 @@ class PublishedAudit:
             )
         if isinstance(self.disclosure, LargeDisclosure):
             lines += how_judged(self.disclosure)
+        shown = support(release)
+        if shown and min(shown.values()) <= 1:
+            each = ", ".join(f"{name} {count:,}" for name, count in shown.items())
+            lines.append(f"Published sums that show how codes add up: {each}.")
         lines += [f"The time did not suffice for {what}." for what in self.cut_short]
         return lines
 
@@ -218,6 +237,9 @@ class PublishedAudit:
             "cells": len(release.pattern),
             "suppressed": int(withheld_cells(release).sum()),
             "ranged": 0 if release.ranged is None else int(release.ranged.sum()),
+            "unavailable": int(unavailable_cells(release).sum()),
+            "unavailable_inferred": int(self.inferred.sum()),
+            "not_applicable": 0 if release.structural is None else int(release.structural.sum()),
             "disclosed": len(self.disclosed),
             "disclosed_cells": cells,
             "narrow": len(narrow),
@@ -235,6 +257,8 @@ class PublishedAudit:
                 }
                 for one in self.contradictions
             ],
+            "misreadings": list(misreadings(release, self.contradictions)),
+            "support": support(release),
             "mend": None if self.mend is None else [named(cell) for cell in self.mend],
             "mend_is_least": self.mend_is_least,
             "cut_short": list(self.cut_short),
@@ -257,10 +281,10 @@ class PublishedAudit:
         }
         if found is None:
             return columns
-        columns["verdict"] = [
-            "disclosed" if known else "narrow" if narrow else "uncertain"
-            for known, narrow in zip(self.known.tolist(), self.narrow.tolist(), strict=True)
-        ]
+        verdict = np.where(self.known, "disclosed", np.where(self.narrow, "narrow", "uncertain"))
+        missing = unavailable_cells(release)[cells]
+        verdict = np.where(missing, "not available", verdict)
+        columns["verdict"] = np.where(self.inferred, "not available, known", verdict).tolist()
         if reveal:
             ends = closest_ends(found)
             for name, side in zip(("lower", "upper"), ends, strict=True):
@@ -276,8 +300,28 @@ class PublishedAudit:
 
 
 def withheld_cells(release: Release) -> NDArray[np.bool_]:
-    """Cells of which nothing is published."""
-    return release.pattern if release.ranged is None else release.pattern & ~release.ranged
+    """Cells that are withheld."""
+    found = release.pattern
+    for others in (release.ranged, release.unavailable):
+        found = found if others is None else found & ~others
+    return found
+
+
+def unavailable_cells(release: Release) -> NDArray[np.bool_]:
+    """Cells that nobody withholds, and of which there is no number."""
+    none = np.zeros(len(release.pattern), dtype=bool)
+    return none if release.unavailable is None else release.unavailable
+
+
+def _not_withheld(release: Release) -> list[str]:
+    """Say which signs mean anything but withheld, and how often."""
+    missing = int(unavailable_cells(release).sum())
+    empty = 0 if release.structural is None else int(release.structural.sum())
+    said = [f"not available: {missing:,}"] if missing else []
+    said += [f"not applicable, counted as 0: {empty:,}"] if empty else []
+    if not said:
+        return []
+    return [f"{'; '.join(said)[:1].upper()}{'; '.join(said)[1:]}."]
 
 
 def closest_ends(

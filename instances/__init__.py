@@ -1,4 +1,7 @@
-"""Small tables with a history, and generators of tables by seed (`synthetic`, `business_patterns`).
+"""Small tables with a history, and generators of tables by seed.
+
+`synthetic` draws small ones, `business_patterns` a publication of any size, and
+`overlapping_patterns` a second one that undoes what the first withholds.
 
 Every file in the folder ``data`` names its source; tests state what is known of each.
 """
@@ -21,6 +24,8 @@ from csp.tables.table import Table
 
 __all__ = ["load", "naive_pattern", "names", "path", "source"]
 
+_MODULES = ("synthetic", "business_patterns", "overlapping_patterns")
+
 _DRAWN = (
     "instances.synthetic draws tables by seed: frequency_2d(rows, cols, seed), frequency_nd, "
     "hierarchical, magnitude, linked, microdata, sparse"
@@ -37,9 +42,9 @@ _ANSWERS = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("synthetic", "business_patterns"):
+    if name in _MODULES:
         return import_module(f"instances.{name}")
-    near = get_close_matches(name, [*__all__, "synthetic", "business_patterns"], 1)
+    near = get_close_matches(name, [*__all__, *_MODULES], 1)
     hint = _ANSWERS.get(name) or (f"did you mean {near[0]!r}?" if near else f"{_DRAWN}; {_LISTED}")
     msg = f"module 'instances' has no attribute {name!r}; {hint}"
     raise AttributeError(msg)

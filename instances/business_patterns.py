@@ -22,7 +22,7 @@ __all__ = ["BusinessPatterns", "business_patterns"]
 FLAGS = np.array(["A", "B", "C", "E", "F", "G", "H", "I", "J", "K", "L", "M"])
 """Classes of employment of withheld cells."""
 
-_STARTS = np.array([0, 20, 100, 250, 500, 1000, 2500, 5000, 10000, 25000, 50000, 100000])
+STARTS = np.array([0, 20, 100, 250, 500, 1000, 2500, 5000, 10000, 25000, 50000, 100000])
 """Least employment of each class."""
 
 _SIZES = ((1, 4), (5, 9), (10, 19), (20, 49), (50, 99), (100, 249), (250, 499), (500, 999))
@@ -396,7 +396,7 @@ def _columns(
     cells: _Cells, naics: NDArray[Any], area: NDArray[Any], hidden: NDArray[np.bool_]
 ) -> dict[str, NDArray[Any]]:
     est, employment, payroll = cells.sums[:, :3].T
-    sizes = FLAGS[np.searchsorted(_STARTS, employment, side="right") - 1]
+    sizes = FLAGS[np.searchsorted(STARTS, employment, side="right") - 1]
     columns: dict[str, NDArray[Any]] = {
         "naics": naics[cells.industry],
         "area": area[cells.area],

@@ -220,6 +220,8 @@ def _facts(read: Interpreted, guess: str) -> Any:
     hidden = f"{read.withheld:,} {_CELLS[read.withheld != 1]} withheld"
     if read.ranged:
         hidden += f", and {read.ranged:,} are not known exactly: rounded, or not printed"
+    if read.unavailable:
+        hidden += f"; not available: {read.unavailable:,}"
     return ui.div(
         ui.p(ui.strong(size), f": {hidden}.", class_="note"),
         *(ui.p(f"{note[:1].upper()}{note[1:]}.", class_="note") for note in read.notes),

@@ -7,7 +7,7 @@ from html import escape
 
 import numpy as np
 
-from attacks.published_findings import PublishedAudit
+from attacks.published_findings import PublishedAudit, unavailable_cells
 from cellveil.report.skeleton import grid, panels, section, whole_page
 from csp.exact import UNBOUNDED, grouped_text
 from csp.release.release import Release
@@ -92,7 +92,7 @@ def _table(found: PublishedAudit, *, reveal: bool) -> Iterator[str]:
     narrow = set()
     if found.disclosure is not None:
         narrow = {*found.disclosure.cells[found.narrow].tolist()}
-    plain = _texts(release)
+    plain, missing = _texts(release), unavailable_cells(release)
     # As it was printed, where it has two sides.
     layout = cross_table(release, *(release.names if len(release.names) == 2 else ()))
 
@@ -103,11 +103,12 @@ def _table(found: PublishedAudit, *, reveal: bool) -> Iterator[str]:
         if not release.pattern[cell]:
             return ""
         mark = " primary" if cell in known else " secondary" if cell in narrow else ""
-        return f"suppressed{mark}"
+        return "" if missing[cell] else f"suppressed{mark}"
 
     yield from section(
         "The table as it was read",
-        '<p class="lead">× is a withheld cell, – one that is known to be empty.</p>',
+        '<p class="lead">× is a withheld cell, – one that is known to be empty, .. one that is not '
+        "available.</p>",
         '<p class="key"><span class="primary">can be worked out</span> <span class="secondary">'
         "can be worked out closely</span></p>",
         panels(layout, text, kind),
@@ -120,7 +121,11 @@ def _texts(release: Release) -> Callable[[int], str]:
     given = release.pattern & ((release.lower > 0) | (release.upper < UNBOUNDED))
     absent = np.zeros(len(given), bool) if release.ranged is None else release.ranged & ~given
 
+    missing = unavailable_cells(release)
+
     def text(cell: int) -> str:
+        if missing[cell]:
+            return ".."
         if not given[cell]:
             return "" if absent[cell] else plain(cell)
         low, high = int(release.lower[cell]), int(release.upper[cell])

@@ -18,8 +18,8 @@ class Signs:
     """What stands in place of numbers in a published table, and beside them."""
 
     marks: str | None = option(
-        "Whose signs a published table has: destatis, statcan, uk, census, bls, eurostat, sdmx, "
-        "ksh, health.",
+        "Whose signs a published table has: destatis, statcan, uk, census, bls, eia, eurostat, "
+        "sdmx, ksh, health.",
         "OFFICE",
         otherwise="as found, if only one reading is left",
     )
@@ -60,7 +60,11 @@ class Publication:
         default=(),
         otherwise="as found",
     )
-    value: str | None = option("Column of its cells.", "COLUMN", otherwise="as found")
+    value: str | None = option(
+        "Column of its cells; in a cross table the header above them, or several by commas.",
+        "COLUMN",
+        otherwise="as found",
+    )
     count: str | None = option("Column of its numbers of contributors.", "COLUMN")
     signs: Signs = Signs()
     hierarchy: tuple[ByColumn, ...] = option(

@@ -2,7 +2,8 @@
 
 `door` takes frames, files and grids. `names` knows columns of lists. `entries` reads numbers,
 ranges and signs as offices print them, `marks` says what the signs of an office mean, `rows` what
-stands in each row with its flags, as the reader has `told`; `grid` recognises cross tables.
+stands in each row with its flags, as the reader has `told`; `grids` recognises cross tables.
 `dimensions` are ways in which codes add up, `structure` chooses among them, `relations` makes sums
-of them, and `cells` puts all of it together.
+of them, `rounding` says how far numbers may be off,
+and `cells` puts all of it together.
 """

@@ -17,10 +17,12 @@ from csp.names.calls import check_choice
 from csp.published.dimensions import Dimension
 from csp.published.entries import convention_of, read_entry, sign_of
 from csp.published.relations import all_cells, sums
+from csp.published.rounding import guessed, told_slack
 from csp.published.rows import Rows, alike, plain_item
 from csp.published.structure import Cube, Printed, structure
 from csp.published.told import Told
 from csp.tables.codes import Labels, cell_name, numbered_codes
+from csp.tables.units import MAX_DECIMALS
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -29,12 +31,6 @@ __all__ = ["Published", "published_cells"]
 
 MOST_CELLS = 20_000_000
 """Cells of a cube up to which rows that are missing are filled in."""
-
-_BASES = (1000, 500, 100, 50, 10, 5, 3)
-"""Bases of rounding that are recognised."""
-
-_ENOUGH = 12
-"""Published numbers, not 0, that must all be multiples of a base."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +50,8 @@ class Published:
         Withheld cells of which a range is published.
     empty : (n,) bool
         Cells that are known not to exist.
+    unavailable : (n,) bool
+        Hidden cells that nobody withholds: their sign says that there is no number, or not yet.
     lower, upper : (n,) int64
         What anybody knows beforehand.
     relations : (m, n) csr_array
@@ -71,6 +69,7 @@ class Published:
     ranged: NDArray[np.bool_]
     classed: NDArray[np.bool_]
     empty: NDArray[np.bool_]
+    unavailable: NDArray[np.bool_]
     lower: NDArray[np.int64]
     upper: NDArray[np.int64]
     relations: csr_array
@@ -129,11 +128,12 @@ def published_cells(
     pairs = [_codes(columns[name], name) for name in names]
     known = [texts for texts, _ in pairs]
     scale, units = read.units(told)
+    base = None if told.rounded is None else exact(told.rounded)
+    rounding = told_slack(base, exact(told.tolerance), scale)
+    if rounding.finer:
+        scale, units = read.units(told, scale + 1)
+    slack = rounding.slack
     low, high = _bounds(read, bounds, scale, told)
-    tolerance = exact(told.tolerance)
-    if told.rounded is not None:
-        tolerance = max(tolerance, exact(told.rounded) - Fraction(1, 10**scale))
-    slack = int(tolerance * 10**scale)
     at = np.column_stack([number for _, number in pairs])
     _check_twice(at, known, names)
     cube = Cube(at, tuple(map(len, known)), units, ~read.hidden, slack)
@@ -142,12 +142,13 @@ def published_cells(
     n = len(labels)
     values = np.zeros(n, np.int64)
     hidden = np.full(n, told.absent == "withheld")
-    ranged, classed, empty = np.zeros((3, n), bool)
+    ranged, classed, empty, unavailable = np.zeros((4, n), bool)
     least = -UNBOUNDED if told.negative == "allow" else 0
     lower, upper = np.full(n, least, np.int64), np.full(n, UNBOUNDED, np.int64)
     values[order] = np.where(read.hidden, 0, units)
     hidden[order] = read.hidden
     classed[order], empty[order] = read.classed, read.empty
+    unavailable[order] = read.unavailable & ~read.classed
     if printed is not None:  # a cross table has no such cell, so nobody withholds it
         ranged = hidden.copy()
         ranged[order] = False
@@ -162,17 +163,16 @@ def published_cells(
         raise InputError(msg)
     relations = sums(labels.codes, found)
     made = Published(
-        values, hidden, ranged, classed, empty, lower, upper, relations, labels, names,
+        values, hidden, ranged, classed, empty, unavailable, lower, upper, relations, labels, names,
         tuple(dimension.root for dimension in found), scale, _counts(counts, order, n, told), (),
     )  # fmt: skip
     if told.rounded is None and not slack:
-        base = _base(made)
-        if base:
-            slack = base * 10**scale - 1
-            notes.append(
-                f"all published numbers are multiples of {base} and do not add up: they are read "
-                f"as rounded to {base}"
-            )
+        guess = guessed(made.values, made.hidden, made.relations, scale)
+        fits = int(np.abs(made.values).max(initial=0)) * 10 <= MAX_VALUE and scale < MAX_DECIMALS
+        if guess is not None and (fits or not guess.finer):
+            slack = guess.slack
+            notes.append(guess.note)
+            made = _finer(made) if guess.finer else made
     if slack:
         made = _rounded(made, slack, least)
     lone = [name for name, d in zip(names, found, strict=True) if (d.parent < 0).all()]
@@ -317,19 +317,14 @@ def _counts(
     return counts
 
 
-def _base(made: Published) -> int:
-    """Find the base to which all numbers are rounded, if they do not add up; 0 otherwise."""
-    values = made.values[~made.hidden]
-    unit = 10**made.scale
-    filled = np.unique(values[values != 0])
-    if made.scale or len(filled) < 3 or int((values != 0).sum()) < _ENOUGH:
-        return 0
-    base = next((b for b in _BASES if not (filled % (b * unit)).any()), 0)
-    if not base:
-        return 0
-    whole = (abs(made.relations) @ made.hidden.astype(np.int64)) == 0
-    off = made.relations @ made.values
-    return base if (off[whole] != 0).any() else 0
+def _finer(made: Published) -> Published:
+    """Return the same in units of one decimal place more."""
+    lower, upper = (
+        np.where(np.abs(side) < UNBOUNDED, side * 10, side) for side in (made.lower, made.upper)
+    )
+    return replace(
+        made, values=made.values * 10, lower=lower, upper=upper, scale=made.scale + 1
+    )  # fmt: skip
 
 
 def _rounded(made: Published, slack: int, least: int) -> Published:

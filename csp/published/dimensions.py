@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,13 +22,21 @@ __all__ = [
     "flat",
     "found",
     "given",
+    "likely_totals",
     "under",
+    "whole_of",
 ]
 
 _PARTIAL = re.compile(
     r"\s*(?:of which|of whom|thereof|including|incl\b|darunter|dont\b|waaronder)", re.IGNORECASE
 )
 """Labels of parts that are not all parts: they add up to nothing."""
+
+_LIKELY = re.compile(
+    r"(?:all|alle|both|beide|whole|every|tous|toutes|todos|tutti)\b|tot\b|t$|tt$|.*\baltogether$",
+    re.IGNORECASE,
+)
+"""How names of codes begin that may be totals: "All persons", but also "All other services"."""
 
 LEAST = 3
 """Sums that must hold, and none fail, before codes are taken for parts of another by themselves."""
@@ -120,22 +128,33 @@ def flat(codes: Sequence[str], name: str, total: str | None) -> Dimension:
     if total is not None and total not in codes:
         msg = f"the total {total!r} of column {name!r} does not occur; it has {_some(codes)}"
         raise InputError(msg)
+    root = total or whole_of(codes)
     called = [code for code in codes if is_total(code)]
-    if total is None and len(called) > 1:
-        first = [code for code in called if len(code.split()) == 1]
-        if len(first) != 1:
-            msg = (
-                f"codes {called[0]!r} and {called[1]!r} of column {name!r} both have the name of a "
-                "total; say which is the total of all with "
-                f"{argument('total', {name: called[0]})}, or give a hierarchy"
-            )
-            raise InputError(msg)
-        called = first
-    root = total or (called[0] if called else None)
+    if root is None and called:
+        msg = (
+            f"codes {called[0]!r} and {called[1]!r} of column {name!r} both have the name of a "
+            "total; say which is the total of all with "
+            f"{argument('total', {name: called[0]})}, or give a hierarchy"
+        )
+        raise InputError(msg)
     parts = [] if root is None else [c for c in codes if c != root and not _PARTIAL.match(c)]
     # One part beside a total is "of which", unless the caller names the total.
     parts = [] if total is None and len(parts) == 1 else parts
     return _of(codes, dict.fromkeys(parts, root or ""))
+
+
+def whole_of(codes: Sequence[str]) -> str | None:
+    """Return the code with the name of a total; of several the one of a single word, if any is."""
+    called = [code for code in codes if is_total(code)]
+    if len(called) > 1:
+        called = [code for code in called if len(code.split()) == 1]
+    return called[0] if len(called) == 1 else None
+
+
+def likely_totals(codes: Sequence[str]) -> list[int]:
+    """Positions of codes whose names are those of totals, or else may be."""
+    called = [i for i, code in enumerate(codes) if is_total(code)]
+    return called or [i for i, code in enumerate(codes) if _LIKELY.match(code.strip())]
 
 
 def under(
@@ -154,8 +173,9 @@ def by_indents(codes: Sequence[str], indents: Sequence[int], total: str | None) 
         return None
     parents: dict[str, str] = {}
     above: list[tuple[int, str]] = []
+    whole = total or whole_of(codes)
     for code, depth in zip(codes, indents, strict=True):
-        while above and (above[-1][0] >= depth or is_total(code)):  # a total is part of nothing
+        while above and (above[-1][0] >= depth or code == whole):  # the total is part of nothing
             above.pop()
         if above:
             parents[code] = above[-1][1]
@@ -167,10 +187,12 @@ def by_indents(codes: Sequence[str], indents: Sequence[int], total: str | None) 
     lost = {
         code
         for code, depth in zip(codes, indents, strict=True)
-        if depth > min(indents) and not is_total(code)
+        if depth > min(indents) and code != whole
     }
     tops = [code for code in codes if code not in parents and code not in lost]
-    root = total or next((code for code in tops if is_total(code)), None)
+    # What has parts below it is a total of these, not of all.
+    called = [code for code in tops if is_total(code) and code not in {*parents.values()}]
+    root = whole or (called[0] if called else None)
     if root is not None:
         parents |= {code: root for code in tops if code != root}
     return _of(codes, parents)
@@ -238,13 +260,15 @@ def checked_sums(
 
 
 def found(
-    codes: Sequence[str], values: NDArray[np.int64], shown: NDArray[np.bool_], slack: int
-) -> tuple[Dimension, int] | None:
+    codes: Sequence[str], values: NDArray[np.int64], shown: NDArray[np.bool_], slack: int,
+    likely: Collection[int] = (),
+) -> tuple[Dimension, int] | None:  # fmt: skip
     """Find totals by adding up runs of neighbours; None if there are none.
 
     A code is the total of the codes right before or right after it if that holds wherever all of
     them are published, in three lines or more of which not all are 0. Of several, the longest run
-    counts. Runs are nested or apart, as in a printed table.
+    counts. Runs are nested or apart, as in a printed table. One line is enough for the positions of
+    codes that are `likely` to be totals by their names.
 
     Returns
     -------
@@ -263,7 +287,7 @@ def found(
     # Short runs first, and again after each find, so that a total of subtotals finds these alone.
     length = 2
     while length < k:
-        parts, position, sums_held = _run(values, shown, tops, parents, length, slack)
+        parts, position, sums_held = _run(values, shown, tops, parents, length, slack, likely)
         if parts:
             parents |= dict.fromkeys(parts, position)
             support += sums_held
@@ -279,6 +303,7 @@ def found(
 def _run(
     values: NDArray[np.int64], shown: NDArray[np.bool_],
     tops: Callable[[Sequence[int]], list[int]], parents: Mapping[int, int], length: int, slack: int,
+    likely: Collection[int],
 ) -> tuple[list[int], int, int]:  # fmt: skip
     """Find a code that is the sum of so many neighbours; no parts if there is none."""
     k = len(values)
@@ -296,7 +321,8 @@ def _run(
             whole = shown[position] & shown[parts].all(axis=0)
             telling = whole & (values[position] != 0)
             off = np.abs(values[parts].sum(axis=0) - values[position])
-            if int(telling.sum()) < LEAST or (off[whole] > slack * (length + 1)).any():
+            least = 1 if position in likely else LEAST
+            if int(telling.sum()) < least or (off[whole] > slack * (length + 1)).any():
                 continue
             # Where one part is all there is, equality says little.
             if int((values[parts] != 0).sum(axis=0)[telling].max(initial=0)) >= 2:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -17,8 +18,12 @@ from csp.formats.parquet import is_parquet
 from csp.formats.reading import decoded, read_bytes
 from csp.published.cells import Published, published_cells
 from csp.published.entries import Convention, read_entry, sign_of
-from csp.published.grid import CrossGrid, holds_cells, is_list, read_grid
+from csp.published.grids.eurostat import is_eurostat, read_eurostat
+from csp.published.grids.grid import CrossGrid, is_list, read_grid
+from csp.published.grids.kinds import holds_cells, is_source
+from csp.published.grids.layout import are_years
 from csp.published.names import FLAGS, OTHERS, VALUES
+from csp.published.rows import plain_item
 from csp.published.told import Told
 from csp.tables.columns import column_names, read_columns
 from csp.tables.hierarchies.totals import is_total
@@ -26,6 +31,7 @@ from csp.tables.hierarchies.totals import is_total
 __all__ = ["Roles", "grid_of", "read_published"]
 
 _ROW = re.compile(r"^row ([0-9]+)(?=:)")
+_ROWS = re.compile(r"^rows ([0-9]+) and ([0-9]+)(?= are both)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +74,9 @@ def read_published(data: Any, roles: Roles, told: Told) -> Published:
     """
     path = data.path if isinstance(data, TextFile) else data
     if isinstance(path, (str, PathLike)) and not is_parquet(Path(path)):
-        if roles.by and roles.value:
-            return _list(data, column_names(data), roles, told)
         file = data if isinstance(data, TextFile) else TextFile(data)
+        if roles.by and roles.value:
+            return _list(data, column_names(data), roles, told, lambda: _lines(grid_of(file)))
         rows = grid_of(file)
         what = repr(str(file.path))
         told = _with_decimal(told, file.decimal)
@@ -83,9 +89,21 @@ def read_published(data: Any, roles: Roles, told: Told) -> Published:
         what = "the frame"
         if is_list(rows, told.signs) or roles.by:
             return _list(dict(zip(names, columns, strict=True)), names, roles, told)
+    if is_eurostat(rows):
+        return _cross(read_eurostat(rows), replace(told, marks=told.marks or "eurostat"))
     if is_list(rows, told.signs) or (roles.by and not _crossed(rows, roles.by)):
-        return _list(_columns(rows, what), [sign_of(name) for name in rows[0]], roles, told)
-    grid = read_grid(rows, what, told.signs)
+        head = [sign_of(name) for name in rows[0]]
+        return _list(_columns(rows, what), head, roles, told, lambda: _lines(rows))
+    return _cross(read_grid(rows, what, told.signs, _values(rows, roles.value)), told)
+
+
+def _cross(grid: CrossGrid, told: Told) -> Published:
+    """Read the cells of a cross table.
+
+    Raises
+    ------
+    InputError
+    """
     try:
         found = published_cells(grid.columns, grid.names, grid.entries, told, printed=grid.printed)
     except InputError as error:
@@ -149,20 +167,38 @@ def _crossed(rows: Sequence[Sequence[Any]], by: Sequence[str]) -> bool:
     return not {*by} <= head
 
 
+def _values(rows: Sequence[Sequence[Any]], value: str | None) -> tuple[str, ...]:
+    """Headers of a cross table that are named: one, or several by commas."""
+    if value is None:
+        return ()
+    whole = any(sign_of(item) == value for row in rows for item in row)
+    return (value,) if whole else tuple(part.strip() for part in value.split(","))
+
+
 def _columns(rows: Sequence[Sequence[Any]], what: str) -> dict[str, list[Any]]:
     names = [sign_of(name) for name in rows[0]]
     body = [row for row in rows[1:] if any(sign_of(item) for item in row)]
     wide = next((i for i, row in enumerate(body) if len(row) > len(names)), None)
     if wide is not None:
-        msg = f"{what}, row {wide + 2}: more entries than the {len(names)} columns of row 1"
+        msg = (
+            f"{what}, row {_lines(rows)[wide]}: more entries than the {len(names)} columns of row 1"
+        )
         raise InputError(msg)
     return {
         name: [row[j] if j < len(row) else None for row in body] for j, name in enumerate(names)
     }
 
 
-def _list(data: Any, names: Sequence[str], roles: Roles, told: Told) -> Published:
-    """Read a list: one row for each cell."""
+def _lines(rows: Sequence[Sequence[Any]]) -> list[int]:
+    """Return the numbers that a spreadsheet shows beside the filled rows below the first one."""
+    return [i for i, row in enumerate(rows[1:], 2) if any(map(sign_of, row))]
+
+
+def _list(
+    data: Any, names: Sequence[str], roles: Roles, told: Told,
+    lines: Callable[[], Sequence[int]] | None = None,
+) -> Published:  # fmt: skip
+    """Read a list: one row for each cell; `lines` says which lines of a file they are."""
     roles, said = _roles(data, names, roles, told)
     assert roles.by is not None
     assert roles.value is not None
@@ -170,16 +206,40 @@ def _list(data: Any, names: Sequence[str], roles: Roles, told: Told) -> Publishe
     bounds = [name for name in (roles.lower, roles.upper, roles.count) if name is not None]
     arrays = read_columns(data, [*wanted, *bounds]).arrays
     columns: dict[str, Any] = dict(zip([*wanted, *bounds], arrays, strict=True))
-    found = published_cells(
-        {name: columns[name] for name in roles.by}, roles.by, columns[roles.value], told,
-        flags={name: columns[name] for name in roles.status},
-        bounds=(
-            None if roles.lower is None else columns[roles.lower],
-            None if roles.upper is None else columns[roles.upper],
-        ),
-        counts=None if roles.count is None else columns[roles.count],
-    )  # fmt: skip
+    columns, cut = _without_sources(columns)
+    said = (*said, *cut)
+    try:
+        found = published_cells(
+            {name: columns[name] for name in roles.by}, roles.by, columns[roles.value], told,
+            flags={name: columns[name] for name in roles.status},
+            bounds=(
+                None if roles.lower is None else columns[roles.lower],
+                None if roles.upper is None else columns[roles.upper],
+            ),
+            counts=None if roles.count is None else columns[roles.count],
+        )  # fmt: skip
+    except InputError as error:
+        if lines is None:
+            raise
+        at = lines()
+        msg = _ROW.sub(lambda m: f"row {at[int(m[1]) - 1]}", error.template)
+        msg = _ROWS.sub(lambda m: f"rows {at[int(m[1]) - 1]} and {at[int(m[2]) - 1]}", msg)
+        raise InputError(msg) from error
     return replace(found, notes=(*said, *found.notes))
+
+
+def _without_sources(columns: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Leave out lines below a list that name its source, and say so."""
+    names = [*columns]
+    n = stop = len(columns[names[0]])
+    while stop and is_source([sign_of(plain_item(columns[name][stop - 1])) for name in names]):
+        stop -= 1
+    if stop == n:
+        return dict(columns), ()
+    few = "line" if n - stop == 1 else f"{n - stop} lines"
+    left = {name: column[:stop] for name, column in columns.items()}
+    return left, (f"the last {few}, which {'names' if n - stop == 1 else 'name'} a source, "
+                  f"{'is' if n - stop == 1 else 'are'} left out",)  # fmt: skip
 
 
 def _roles(
@@ -216,16 +276,14 @@ def _roles(
             plain[name] for name in VALUES if name in plain and plain[name] not in (roles.by or ())
         ]
         left = [name for name in names if name not in aside and name not in (roles.by or ())]
-        numeric = [name for name in left if _may_be_cells(columns[name], told)]
+        numeric = [
+            name for name in left
+            if _may_be_cells(columns[name], told) and not _are_labels(name, columns[name])
+        ]  # fmt: skip
         known = [name for name in known if name in numeric]
         value = known[0] if known else numeric[0] if len(numeric) == 1 else None
         if value is None:
-            msg = (
-                "it is not clear which column holds the cells: "
-                + (f"{_listed(numeric)} hold numbers" if numeric else "none holds numbers")
-                + f"; name it with {argument('value')}"
-            )
-            raise InputError(msg)
+            raise InputError(_unclear(left, numeric))
     by = roles.by
     said = []
     if by is None:
@@ -242,6 +300,28 @@ def _roles(
     if status and not roles.status:
         said.append(f"flags are read from {_listed(status)}")
     return replace(roles, by=tuple(by), value=value, status=status), tuple(said)
+
+
+def _unclear(left: Sequence[str], numeric: Sequence[str]) -> str:
+    """Say what the columns seem to hold, and how to say which are the cells and which codes."""
+    value = argument("value", numeric[-1]) if numeric else argument("value")
+    codes = [name for name in left if not numeric or name != numeric[-1]]
+    by = argument("by", codes, option=f"--by {shlex.quote(','.join(codes))}")
+    texts = [name for name in left if name not in numeric]
+    hold = f"{_listed(numeric)} hold numbers" if numeric else "none holds numbers"
+    beside = f", {_listed(texts)} {'codes' if len(texts) > 1 else 'holds codes'}" if texts else ""
+    return (
+        f"it is not clear which column holds the cells: {hold}{beside if numeric else ''}; name it "
+        f"with {value}" + (f", and the columns of codes with {by}" if numeric and codes else "")
+    )
+
+
+def _are_labels(name: str, column: Sequence[Any]) -> bool:
+    """Whether numbers are labels: years by their header, or codes with leading zeros."""
+    texts = [text for item in column[:5000] if (text := sign_of(plain_item(item)))]
+    if not texts or not all(text.isdecimal() for text in texts):
+        return False
+    return are_years(texts, name) or any(text[0] == "0" and len(text) > 1 for text in texts)
 
 
 def _may_be_cells(column: Sequence[Any], told: Told) -> bool:

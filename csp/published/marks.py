@@ -36,8 +36,8 @@ class Marks:
     withheld : frozenset of str
         The number is known to the office and kept secret.
     unknown : frozenset of str
-        No number: not available, or not reliable. Attacked like a withheld one, since it may be
-        any; beside a number other than 0 it says nothing.
+        No number: not available, not reliable, or later. It may be any, and nobody withholds it;
+        beside a number other than 0 it says nothing.
     empty : frozenset of str
         The cell cannot exist: it is known to be 0.
     zero : frozenset of str
@@ -122,6 +122,11 @@ OFFICES = {
         ),
         Marks(
             "bls", _signs("N (D) ND"), _signs("NA"), source="U.S. Bureau of Labor Statistics, QCEW",
+        ),
+        Marks(
+            "eia", _signs("W"), _signs("NA"), _signs("XX NM"), _signs("- --"), _signs("r R e E p"),
+            source="U.S. Energy Information Administration, Annual Coal Report; U.S. Geological "
+            "Survey, Minerals Yearbook",
         ),
         Marks(
             "eurostat", _signs("c :c C D S P N A O T G M B R") | {": c"}, _signs(": :u") | {": u"},

@@ -34,7 +34,7 @@ class Rows:
         Kind of each row.
     first : (kinds,) int64
         First row of each kind.
-    hidden, classed, empty : (n,) bool
+    hidden, classed, empty, unavailable : (n,) bool
     """
 
     numbers: list[Decimal | int | None]
@@ -44,6 +44,7 @@ class Rows:
     hidden: NDArray[np.bool_]
     classed: NDArray[np.bool_]
     empty: NDArray[np.bool_]
+    unavailable: NDArray[np.bool_]
 
     @classmethod
     def of(
@@ -98,12 +99,12 @@ class Rows:
         list[tuple[Fraction | None, Fraction | None, bool, bool] | None],
         NDArray[np.bool_],
     ]:  # fmt: skip
-        """Numbers, ends, and what is hidden, classed and empty, by kind of row."""
+        """Numbers, ends, and what is hidden, classed, empty and unavailable, by kind of row."""
         n = len(texts)
         numbers: list[Decimal | int | None] = [None] * n
         ends: list[tuple[Fraction | None, Fraction | None, bool, bool] | None] = [None] * n
-        states = np.zeros((3, n), bool)
-        hidden, classed, empty = states
+        states = np.zeros((4, n), bool)
+        hidden, classed, empty, unavailable = states
         ranges = {k: v for one in flag_marks.values() for k, v in one.ranges.items()}
         ranges = {**ranges, **marks.ranges, **named}
         for i, (text, kind) in enumerate(zip(texts, kinds, strict=True)):
@@ -115,7 +116,7 @@ class Rows:
                 ends[i] = Fraction(low), None if high is None else Fraction(high), False, False
                 hidden[i] = True
             elif kind in ("withheld", "unknown"):
-                hidden[i] = True
+                hidden[i], unavailable[i] = True, kind == "unknown"
             elif kind in ("empty", "zero"):
                 numbers[i], empty[i] = 0, kind == "empty"
             elif entry.is_number:
@@ -132,12 +133,12 @@ class Rows:
                 elif meant in ("empty", "zero"):
                     numbers[i], empty[i] = 0, meant == "empty"
                 else:
-                    hidden[i] = True
+                    hidden[i], unavailable[i] = True, meant == "unknown"
         classed[:] = [one is not None for one in ends]
         return numbers, ends, states
 
-    def units(self, told: Told) -> tuple[int, NDArray[np.int64]]:
-        """Decimal places that all numbers need, and the numbers in these units.
+    def units(self, told: Told, least: int = 0) -> tuple[int, NDArray[np.int64]]:
+        """Decimal places that all numbers need, `least` at least, and the numbers in these units.
 
         Raises
         ------
@@ -149,6 +150,7 @@ class Rows:
         needed += [end for one in set(self.ends) if one for end in one[:2] if end is not None]
         needed += [Fraction(number) for number in distinct]
         scale = max((_places(number) for number in needed), default=0)
+        scale = max(scale, least)
         if scale > MAX_DECIMALS:
             msg = f"numbers have more than {MAX_DECIMALS} decimal places; round them"
             raise InputError(msg)

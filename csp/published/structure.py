@@ -9,11 +9,12 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.errors import InputError
+from csp.errors import InputError, argument
 from csp.published import dimensions as ways
 from csp.published.dimensions import Dimension, checked_sums
 from csp.published.told import Told
 from csp.tables.hierarchies.hierarchy import Hierarchy
+from csp.tables.hierarchies.totals import is_total
 
 __all__ = ["Cube", "Printed", "structure"]
 
@@ -109,7 +110,8 @@ def _asked(
             raise InputError(msg)
         return made
     if tree == "found":
-        seen = None if lines is None else ways.found(codes, *lines, slack)
+        likely = ways.likely_totals(codes)
+        seen = None if lines is None else ways.found(codes, *lines, slack, likely)
         if seen is None:
             msg = f"no code of column {name!r} is found to be the sum of codes beside it"
             raise InputError(msg)
@@ -128,6 +130,10 @@ def _found(
     """Dimension as it is printed, or as sums within the table show where that does not add up."""
     total = told.total_of(name, codes)
     above, indents = printed.parents.get(name), printed.indents.get(name)
+    if not above and not indents and not isinstance(told.total, Mapping):
+        named = _by_names(name, codes, total, lines, slack, notes)
+        if named is not None:
+            return named
     plain = None
     if above:
         plain = ways.under(codes, above, name, total)
@@ -154,6 +160,59 @@ def _found(
             notes.append(f"{name}: {why} ({_sums(other)}), which {good} published sums support")
             return other
     return plain
+
+
+def _by_names(
+    name: str, codes: tuple[str, ...], total: str | None, lines: _Lines | None, slack: int,
+    notes: list[str],
+) -> Dimension | None:  # fmt: skip
+    """Read codes whose names say that they may be totals as such, where sums show of what.
+
+    None if one code at most has the name of a total and that is plain, or nothing shows what it is.
+
+    Raises
+    ------
+    InputError
+        If several codes have the name of a total and no sum shows what they hold.
+    """
+    likely = ways.likely_totals(codes)
+    sure = any(map(is_total, codes))
+    if not likely or (sure and len(likely) == 1):
+        return None
+    names = " and ".join(repr(codes[i]) for i in likely[:3])
+    root = total or ways.whole_of(codes) if sure else codes[likely[0]] if len(likely) == 1 else None
+    flat = None if root is None else ways.flat(codes, name, root)
+    if lines is None:
+        return flat if sure else None
+    seen = ways.found(codes, *lines, slack, likely)
+    tried = [
+        one for one in (flat if not sure else None, None if seen is None else seen[0], flat)
+        if one is not None
+    ]  # fmt: skip
+    for one in tried:
+        good, bad = checked_sums(one, *lines, slack)
+        tops = {*one.parent[one.parent >= 0].tolist()}
+        # Each is the total of something, or the sums show that it is a part as it stands.
+        if good and not bad and (tops.issuperset(likely) or one is flat):
+            parts = f"{good} published {'sum supports' if good == 1 else 'sums support'}"
+            notes.append(f"{name}: {names} by the name may be a total; {_sums(one)}, which {parts}")
+            return one
+    if sure:
+        mend = argument("total", {name: root or codes[likely[0]]})
+        msg = (
+            f"codes {names} of column {name!r} have the names of totals, and no published sum "
+            f"shows which codes each of them holds; say {mend} if that is the total of all and the "
+            "others are categories, or give a hierarchy with "
+            + argument("hierarchies", option=f"--hierarchy {name}=FILE")
+        )
+        raise InputError(msg)
+    _, failed = (0, 0) if flat is None else checked_sums(flat, *lines, slack)
+    if not failed:
+        notes.append(
+            f"{name}: {names} may be a total, but no published sum shows it; if it is, name it as "
+            "the total"
+        )
+    return None
 
 
 def _sums(dimension: Dimension) -> str:

@@ -56,6 +56,8 @@ class Release(metaclass=Guided):
         `upper` hold, or the print of a cross table has no such cell.
     classed : (n,) bool or None
         Withheld cells of which a range is published, which `lower` and `upper` hold.
+    unavailable : (n,) bool or None
+        Cells of `pattern` that nobody withholds: their sign says that there is no number.
     counts : (n,) int64 or None
         Number of contributors of each cell, where that is published; -1 where it is not.
     notes : tuple of str
@@ -74,6 +76,7 @@ class Release(metaclass=Guided):
     structural: NDArray[np.bool_] | None = None
     ranged: NDArray[np.bool_] | None = None
     classed: NDArray[np.bool_] | None = None
+    unavailable: NDArray[np.bool_] | None = None
     counts: NDArray[np.int64] | None = None
     notes: tuple[str, ...] = ()
 
@@ -137,13 +140,14 @@ class Release(metaclass=Guided):
         by : sequence of str, optional
             Columns of the dimensions of a list; found where that leaves no doubt.
         value : str, optional
-            Column of the cells; found likewise.
+            Column of the cells; found likewise. In a cross table the header above them, or several
+            by commas, where other columns hold percentages or other measures.
         status : str or sequence of str, optional
             Columns of flags. A value beside a flag that says that it is withheld does not count.
         marks : str or Marks, optional
-            Whose signs these are: "destatis", "statcan", "uk", "census", "bls", "eurostat", "sdmx",
-            "ksh", "health" or "cellveil" (`csp.published.marks.OFFICES`). Signs with one meaning
-            only are known without; a guess is in `notes`.
+            Whose signs these are: "destatis", "statcan", "uk", "census", "bls", "eia", "eurostat",
+            "sdmx", "ksh", "health" or "cellveil" (`csp.published.marks.OFFICES`). Signs with one
+            meaning only are known without; a guess is in `notes`.
         withheld : collection of str
             Further signs that mean so.
         ranges : mapping of str to (Number, Number or None), optional
@@ -193,12 +197,11 @@ class Release(metaclass=Guided):
             negative, decimal,
         )  # fmt: skip
         found = read_published(data, roles, told)
-        empty, ranged, classed = (
-            flags if flags.any() else None for flags in (found.empty, found.ranged, found.classed)
-        )
+        kinds = found.empty, found.ranged, found.classed, found.unavailable
+        empty, ranged, classed, missing = (one if one.any() else None for one in kinds)
         return cls(
             found.values, found.hidden, found.relations, found.lower, found.upper, found.labels,
-            found.scale, found.names, found.roots, empty, ranged, classed, found.counts,
+            found.scale, found.names, found.roots, empty, ranged, classed, missing, found.counts,
             found.notes,
         )  # fmt: skip
 
@@ -257,7 +260,10 @@ class Release(metaclass=Guided):
         pattern, published = self.pattern.copy(), self.published.copy()
         pattern[cell], published[cell] = False, value
         ranged = None if self.ranged is None else self.ranged & pattern
-        return replace(self, pattern=pattern, published=published, ranged=ranged)
+        missing = None if self.unavailable is None else self.unavailable & pattern
+        return replace(
+            self, pattern=pattern, published=published, ranged=ranged, unavailable=missing
+        )  # fmt: skip
 
     def suppressed_in(self, table: Table) -> NDArray[np.bool_]:
         """Cells of another table that this release suppressed, matched by their labels.

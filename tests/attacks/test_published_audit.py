@@ -266,3 +266,44 @@ def test_insiders_learn_only_what_needs_no_value() -> None:
         data = {"r": ["a", "b", "c", "Total"], "n": [None, None, None, 10], "firms": firms}
         release = Release.from_frame(data, ["r"], "n", count="firms")
         assert attacks.audit_published(release).insiders == {}
+
+
+@pytest.mark.parametrize(
+    ("office", "secret", "missing"),
+    [("statcan", "x", ".."), ("statcan", "x", "F"), ("uk", "[c]", "[x]"), ("destatis", ".", "..."),
+     ("destatis", ".", "/"), ("eurostat", ": c", ":"), ("census", "D", "S")],
+)  # fmt: skip
+@examples(12)
+@given(st.data())
+def test_what_is_not_available_is_told_apart_and_found_all_the_same(
+    office, secret, missing, data
+) -> None:
+    rows = printed(data.draw(published())[0])
+    rows = [[secret if text == "[c]" else text for text in row] for row in rows]
+    places = [(i, j) for i, row in enumerate(rows) for j, text in enumerate(row) if text == secret]
+    if len(places) < 2:
+        return
+    chosen = data.draw(st.sets(st.sampled_from(places), min_size=1, max_size=len(places) - 1))
+    plain = attacks.audit_published(Release.from_frame(rows, marks=office), mend=False)
+    for i, j in chosen:
+        rows[i][j] = missing
+    found = attacks.audit_published(Release.from_frame(rows, marks=office), mend=False)
+    names = {(rows[i][0], rows[0][j]) for i, j in chosen}
+    known = {plain.release.labels[cell] for cell in plain.disclosed}
+    assert {found.release.labels[cell] for cell in found.disclosed} == known - names
+    facts = found.summary()
+    assert facts["unavailable"] == len(chosen)
+    assert facts["suppressed"] == plain.summary()["suppressed"] - len(chosen)
+    assert facts["unavailable_inferred"] == len(known & names)
+    text = found.text()
+    assert f"Not available: {len(chosen)}" in text
+    assert ("not available, and not withheld, can be worked out" in text) is bool(known & names)
+
+
+def test_what_cannot_exist_is_counted_apart() -> None:
+    rows = [["", "a", "b", "Total"], ["N", "[c]", "2", "5"], ["S", "[z]", "3", "3"],
+            ["Total", "[c]", "5", "8"]]  # fmt: skip
+    found = attacks.audit_published(Release.from_frame(rows, marks="uk"), mend=False)
+    assert found.summary()["not_applicable"] == 1
+    assert "Not applicable, counted as 0: 1." in found.sentences()
+    assert len(found.disclosed) == 2

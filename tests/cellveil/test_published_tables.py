@@ -300,7 +300,7 @@ def test_a_release_states_how_it_is_read(protected) -> None:
     ("rows", "words", "said"),
     [
         ([["region", "n"], ["a", "1"], ["Total", "3"], ["Total", "4"]], ["--by", "region"],
-         "rows 2 and 3 are both cell (region=Total)"),
+         "rows 3 and 4 are both cell (region=Total)"),
         ([["region", "n"], ["a", "q?"], ["Total", "3"]], ["--by", "region", "--value", "n"],
          "'q?' (1 cell) is not a number"),
         ([["", "a", "a"], ["x", "1", "2"]], [], "both have the header 'a'"),
@@ -329,3 +329,35 @@ def test_contradictions_are_named_and_healed() -> None:
     assert "off by 1" in output
     healed = audit("t.csv", "--tolerance", "1", code=0)
     assert healed["contradictions"] == []
+
+
+def test_what_is_not_available_is_told_apart_on_screen_in_facts_and_on_the_page() -> None:
+    """Statistics Canada: x is withheld, .. and F are not available, ... is not applicable."""
+    head, rows = grid("x")
+    rows[0][1] = ".."  # follows from its row: known before as (North, Farms)
+    rows[3][3] = "F"
+    write("t.csv", [["Turnover"], head, *rows, ["x suppressed"]])
+    facts = audit("t.csv", "--marks", "statcan")
+    assert facts["suppressed"] == int(HIDDEN.sum()) - 2
+    assert (facts["unavailable"], facts["not_applicable"]) == (2, 0)
+    named = {tuple(one["cell"].values()) for one in facts["disclosed_cells"]}
+    gone = {("North", "Farms"), ("Total", "Trade")}
+    assert named == determined() - gone
+    assert facts["unavailable_inferred"] == len(determined() & gone)
+    words = "audit", "t.csv", "--marks", "statcan", "--report", "page.html"
+    assert "Not available: 2." in run(*words, code=1).output
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert "Not available: 2." in page
+    assert "one that is not available" in page
+
+
+def test_the_header_above_the_cells_is_named() -> None:
+    head, rows = grid("[c]")
+    wide = [["", "Firms", *[""] * 4, "Turnover", *[""] * 4], ["", *head[1:], *head[1:]]]
+    wide += [[name, *["7"] * 5, *entries] for name, *entries in rows]
+    write("t.csv", wide)
+    facts = audit("t.csv", "--value", "Turnover")
+    assert {tuple(one["cell"].values()) for one in facts["disclosed_cells"]} == determined()
+    assert "no column has the header 'Jobs'" in " ".join(
+        run("audit", "t.csv", "--value", "Jobs", code=2).output.split()
+    )

@@ -123,3 +123,76 @@ def test_what_is_printed_comes_back(drawn, data) -> None:
     sizes = [len(c) for c in codes]
     assert release.relations.shape[0] == sum(values.size // k for k in sizes)
     assert release.relations.nnz == sum(values.size for _ in sizes)
+
+
+@st.composite
+def decorated(draw, codes, values, hidden, missing):
+    """A cross table of two dimensions with what offices print beside its cells."""
+    words, heads = codes
+    group = draw(st.sampled_from(["", " ", "\u00a0"]))
+    note = draw(st.sampled_from(["", "r", " 1)", "\u00b9", "*"]))
+    noted = draw(st.sampled_from([(0, 0), (1, 1)]))
+
+    def entry(i, j):
+        if missing[i, j]:
+            return ".."
+        if hidden[i, j]:
+            return "x"
+        return f"{values[i, j]:,}".replace(",", group) + (note if (i, j) == noted else "")
+
+    rows = [[w, *(entry(i, j) for j in range(len(heads)))] for i, w in enumerate(words)]
+    head = ["Region", *heads]
+    if draw(st.booleans()):  # percentages, last or in the middle
+        at = draw(st.integers(1, len(head)))
+        head.insert(at, draw(st.sampled_from(["Share in %", "per cent", "Anteil"])))
+        for row in rows:
+            row.insert(at, draw(st.sampled_from(["12.5", "100.0", "7.1"])))
+    if draw(st.booleans()):  # flags without a header
+        at = draw(st.integers(2, len(head)))
+        head.insert(at, "")
+        for row in rows:
+            row.insert(
+                at, draw(st.sampled_from(["", "", "p"])) if row[at - 1][:1].isdigit() else ""
+            )
+    if draw(st.booleans()):  # codes of the names, the total without one
+        at = draw(st.integers(0, 1))
+        head.insert(at, "Code")
+        for k, row in enumerate(rows):
+            row.insert(at, "" if k == len(rows) - 1 else f"{101 + 7 * k}")
+    numbered = draw(st.sampled_from([None, "{}", "({})"]))
+    if numbered is not None:
+        rows.insert(0, [numbered.format(k + 1) for k in range(len(head))])
+    if draw(st.booleans()):
+        rows.insert(draw(st.integers(2, len(rows) - 1)), list(head))  # the next page
+    below = draw(st.sampled_from([[], [[], ["Source: office", "2022"]], [["Quelle: Amt"]]]))
+    title = draw(st.sampled_from([[], [["Table 3", "", "2021"], []]]))
+    return [*title, head, *rows, *below]
+
+
+@examples(250)
+@given(st.integers(0, 2**32 - 1), st.integers(3, 5), st.integers(2, 4), st.data())
+def test_what_is_printed_beside_the_cells_changes_nothing(seed, height, width, data) -> None:
+    rng = np.random.default_rng(seed)
+    values = np.zeros((height + 1, width + 1), int)
+    values[:-1, :-1] = rng.integers(1000, 10**6, (height, width))
+    values[:-1, -1] = values[:-1, :-1].sum(axis=1)
+    values[-1] = values[:-1].sum(axis=0)
+    hidden = rng.random(values.shape) < 0.3
+    hidden[[0, 1], [0, 1]] = False
+    hidden[-1, -1] = False
+    missing = ~hidden & (rng.random(values.shape) < 0.1)
+    missing[[0, 1, -1], [0, 1, -1]] = False
+    hidden[2, 0], missing[2, 0] = True, False
+    codes = [*(f"place {i}" for i in range(height)), "Total"], [
+        *(f"branch {j}" for j in range(width)), "Total",
+    ]  # fmt: skip
+    rows = data.draw(decorated(codes, values, hidden, missing))
+    release = Release.from_frame(rows, marks="statcan")
+    assert [*release.labels] == [*product(*codes)]
+    assert (release.pattern == (hidden | missing).ravel()).all()
+    gone = np.zeros(values.size, bool) if release.unavailable is None else release.unavailable
+    assert (gone == missing.ravel()).all()
+    assert (release.published == np.where(hidden | missing, 0, values).ravel()).all()
+    assert release.relations.shape[0] == height + width + 2
+    assert release.relations.nnz == 2 * values.size
+    assert release.ranged is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from csp import InputError, Release
-from csp.published.grid import is_list, read_grid
+from csp.published.grids.grid import is_list, read_grid
 
 
 def cells(rows) -> dict[tuple[str, ...], str]:

@@ -1,0 +1,311 @@
+"""Cross tables as people print them: titles, header rows, row labels, numbers, footnotes.
+
+A grid is what a sheet or a text file holds, row by row. It becomes a list of cells, one row each,
+with what was recognised in words, so that it can be said before anything is done with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from csp.errors import InputError
+from csp.published.entries import sign_of
+from csp.published.grids.asides import left_aside, with_flags_beside
+from csp.published.grids.kinds import Kinds, is_number, is_source
+from csp.published.grids.labels import plain_label, row_labels
+from csp.published.grids.layout import (
+    Shape,
+    check_one_table,
+    row_names,
+    shape_of,
+    without_column_numbers,
+)  # fmt: skip
+from csp.published.names import FLAGS, VALUES
+from csp.published.structure import Printed
+from csp.tables.hierarchies.totals import is_total
+
+__all__ = ["CrossGrid", "is_list", "read_grid"]
+
+_TELLING = frozenset(VALUES) - {"n", "count", "emp"}
+"""Names that no column of a cross table has."""
+
+
+_LOOKED_AT = 5000
+"""Rows that tell a list from a cross table."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CrossGrid:
+    """A cross table as a list of cells.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Dimensions: those of the row labels, then those of the header rows.
+    columns : mapping of str to list of str
+        Their codes, one entry for each cell.
+    entries : list of str
+        What stands in each cell.
+    places : list of (int, int)
+        Row and column of each cell, from 1.
+    printed : Printed
+    told : tuple of str
+        What was recognised, in sentences.
+    """
+
+    names: tuple[str, ...]
+    columns: dict[str, list[str]]
+    entries: list[str]
+    places: list[tuple[int, int]]
+    printed: Printed
+    told: tuple[str, ...]
+
+
+def is_list(rows: Sequence[Sequence[Any]], signs: Collection[str] = ()) -> bool:
+    """Whether a grid is a list with names of columns in row 1, and not a cross table.
+
+    A list has a column whose name says that it holds values or flags, or one column of numbers and
+    signs at most, or codes that come back; a cross table has several columns of numbers, with a
+    total among their names or row labels that do not come back.
+    """
+    if len(rows) < 2:
+        return False
+    head = [sign_of(item) for item in rows[0]]
+    if not all(head) or len(set(head)) != len(head) or len(head) < 2:
+        return False
+    if max(map(len, rows)) > len(head):
+        return False
+    names = {name.casefold() for name in head}
+    if not names.isdisjoint(FLAGS) or (len(names) > 2 and not names.isdisjoint(_TELLING)):
+        return True
+    if len(head) == 2:  # either way it is one column of cells
+        indented = any(isinstance(row[0], str) and row[0][:1].isspace() for row in rows if row)
+        return not any(map(is_number, head)) and not indented
+    texts, _ = without_column_numbers(
+        [[sign_of(item) for item in row] for row in rows[:_LOOKED_AT]]
+    )
+    body = [
+        row for row in texts[1:]
+        if sum(map(bool, row)) > 1 and not is_source(row) and row != head  # printed again
+    ]  # fmt: skip
+    columns = [[row[j] if j < len(row) else "" for row in body] for j in range(len(head))]
+    kinds = Kinds.of(texts, signs)
+    cells = [
+        j for j, column in enumerate(columns)
+        if j and any(column) and "text" not in {kinds.kind(t) for t in column}
+    ]  # fmt: skip
+    full = [
+        j for j, column in enumerate(columns) if j and 2 * sum(map(is_number, column)) > len(body)
+    ]
+    if len(full) > 1 and any(all(kinds.kind(c[i]) == "text" for c in (columns[j] for j in full))
+                             for i in range(len(body))):  # fmt: skip
+        return False  # a second header
+    labels = [*zip(*columns[: cells[0] if cells else 1], strict=True)]
+    if len(cells) > 1 and any(map(is_number, head)):
+        return False
+    if cells and not all(map(all, labels)):  # a label that stands once for several rows
+        return len(cells) == 1 < cells[0] != len(head) - 1
+    if len(cells) <= 1:
+        return True
+    if any(map(is_total, head)):
+        return False
+    # Row labels of a cross table do not come back; codes of a list do.
+    return len({*labels}) < len(labels)
+
+
+def read_grid(
+    rows: Sequence[Sequence[Any]], what: str, signs: Collection[str] = (),
+    value: Sequence[str] = (),
+) -> CrossGrid:  # fmt: skip
+    """Recognise a cross table.
+
+    Parameters
+    ----------
+    rows : sequence of sequence
+        Entries; None or "" where there is none. Leading blanks of row labels are indents.
+    what : str
+        What it is, for messages: a file and its sheet.
+    signs : collection of str
+        What stands for numbers here. Without it letters are labels, but for x and those that stand
+        among numbers.
+    value : sequence of str
+        Headers of the columns of the cells; all that may add up, if none is named.
+
+    Raises
+    ------
+    InputError
+        If no block of numbers is found (what was looked for is said), a header or label is missing,
+        two rows or columns have the same labels (places named), a second table follows, or it is
+        not clear whether a column adds up.
+    """
+    texts = [[sign_of(item) for item in row] for row in rows]
+    texts, told = without_column_numbers(texts)
+    kinds = Kinds.of(texts, signs)
+    shape = shape_of(texts, what, kinds)
+    again = check_one_table(texts, shape, kinds, what)
+    if again:
+        told.append(f"{_listed(again)} {'repeats' if len(again) == 1 else 'repeat'} the header")
+        shape = replace(shape, body=[i for i in shape.body if i not in again])
+    texts, flags = with_flags_beside(texts, shape, kinds)
+    if flags:
+        told.append(f"{_columns(flags)} without header holds signs of the column before it")
+    head, across, numbers = _header(texts, shape, what, flags)
+    labels = row_labels(rows, texts, shape, head, again)
+    told += labels.told
+    aside = left_aside(texts, shape, labels.down, across, numbers, value, what)
+    told += aside.told
+    body = [i for k, i in enumerate(shape.body) if k not in aside.rows]
+    down = [[code for k, code in enumerate(level) if k not in aside.rows] for level in labels.down]
+    kept = [k for k, j in enumerate(numbers) if j not in aside.columns]
+    across = [[level[k] for k in kept] for level in across]
+    across = [level for level in across if len({*level}) > 1] or across[-1:]
+    numbers = [numbers[k] for k in kept]
+    _check_repeats(down, across, body, numbers, what)
+    down, above = _merged(down)
+    across, beyond = _merged(across)
+    names = _named(labels.names[-len(down) :], labels.names[0], len(across))
+    levels = [[codes[i] for i in range(len(body)) for _ in numbers] for codes in down]
+    levels += [codes * len(body) for codes in across]
+    columns = dict(zip(names, levels, strict=True))
+    parents = {
+        name: tree for name, tree in zip(names, [*above, *beyond], strict=True) if tree
+    }  # fmt: skip
+    entries, places = [], []
+    for i in body:
+        for j in numbers:
+            entries.append(texts[i][j] if j < len(texts[i]) else "")
+            places.append((i + 1, j + 1))
+    said = ", ".join(f"{name} ({len(dict.fromkeys(columns[name]))} codes)" for name in names)
+    first = (
+        f"a cross table in rows {shape.body[0] + 1} to {shape.body[-1] + 1}, below "
+        f"{len(shape.header)} header {'row' if len(shape.header) == 1 else 'rows'}: {said}"
+    )
+    left = [i for i in range(shape.body[-1] + 1, len(texts)) if any(texts[i])]
+    if left:
+        told.append(f"{row_names(left)} below the table {_are(left)} left out as footnotes")
+    if labels.inside:
+        told.append(
+            f"{row_names(labels.inside)} within the table {_have(labels.inside)} no numbers and "
+            f"{_are(labels.inside)} left out"
+        )
+    depths = {} if above[-1] else labels.indents
+    indents = {names[len(down) - 1]: depths} if depths else {}
+    return CrossGrid(
+        tuple(names), columns, entries, places, Printed(indents, parents), (first, *told)
+    )
+
+
+def _merged(
+    levels: Sequence[Sequence[str]],
+) -> tuple[list[list[str]], list[dict[str, str]]]:
+    """Join levels of headings that are nested: what is under a heading is under no other one.
+
+    A heading without a level below it, or with the name of a total there, stands for itself. What
+    comes back under several headings is a dimension of its own.
+    """
+    kept: list[list[str]] = [list(levels[0])]
+    trees: list[dict[str, str]] = [{}]
+    for level in levels[1:]:
+        outer = kept[-1]
+        under: dict[str, set[str]] = {}
+        for above, code in zip(outer, level, strict=True):
+            if code != above and not is_total(code):
+                under.setdefault(code, set()).add(above)
+        parts = [above for found in under.values() for above in found]
+        nested = all(len(found) == 1 for found in under.values()) and bool(under)
+        nested = nested and len(parts) > len({*parts}) and not {*under} & {*outer}
+        if nested:
+            trees[-1] |= {code: next(iter(found)) for code, found in under.items()}
+            kept[-1] = [c if c in under else a for a, c in zip(outer, level, strict=True)]
+        else:
+            kept.append(list(level))
+            trees.append({})
+    return kept, trees
+
+
+def _header(
+    texts: Sequence[Sequence[str]], shape: Shape, what: str, flags: Collection[int]
+) -> tuple[list[list[str]], list[list[str]], list[int]]:
+    """Header rows, the codes of each level over each column of numbers, and these columns."""
+    head = [[*texts[i], *[""] * (shape.width - len(texts[i]))] for i in shape.header]
+    if not head:
+        msg = f"{what}, row {shape.body[0] + 1}: numbers without a header above them"
+        raise InputError(msg)
+    numbers = [j for j in range(shape.labels, shape.width) if j not in flags]
+    levels: list[list[str]] = []
+    for depth, row in enumerate(head):
+        filled, last = [], ""
+        for j in numbers:
+            # A heading goes on to the right until the next one, or until one above it begins.
+            begins = any(head[above][j] for above in range(depth))
+            last = plain_label(row[j]) or ("" if begins else last)
+            filled.append(last)
+        levels.append(filled)
+    for level in range(1, len(levels)):  # a heading that spans the rows below stands for all
+        for j, code in enumerate(levels[level]):
+            levels[level][j] = code or levels[level - 1][j]
+    for level in range(len(levels) - 2, -1, -1):
+        for j, code in enumerate(levels[level]):
+            levels[level][j] = code or levels[level + 1][j]
+    bare = [j for j, code in enumerate(levels[-1]) if not code]
+    if bare:
+        msg = (
+            f"{what}: column {numbers[bare[0]] + 1} has numbers, but no header in "
+            f"{row_names([*shape.header])}"
+        )
+        raise InputError(msg)
+    return head, levels, numbers
+
+
+def _named(names: list[str], corner: str, levels: int) -> list[str]:
+    """Name all dimensions; a corner such as "geo/TIME" (with a backslash) names both kinds."""
+    row, slash, column = corner.partition("\\")
+    if slash:
+        names = [row.strip(), *names[1:]]
+    found = [
+        name or ("rows" if len(names) == 1 else f"rows {j + 1}") for j, name in enumerate(names)
+    ]
+    across = [column.strip()] if slash and column.strip() and levels == 1 else []
+    across = across or ["columns" if levels == 1 else f"columns {j + 1}" for j in range(levels)]
+    taken: list[str] = []
+    for name in [*found, *across]:
+        taken.append(name if name not in taken else f"{name} {len(taken) + 1}")
+    return taken
+
+
+def _check_repeats(
+    down: Sequence[Sequence[str]], across: Sequence[Sequence[str]], body: Sequence[int],
+    numbers: Sequence[int], what: str,
+) -> None:  # fmt: skip
+    for levels, places, word, one in (
+        (down, body, "rows", "label"), (across, numbers, "columns", "header"),
+    ):  # fmt: skip
+        seen: dict[tuple[str, ...], int] = {}
+        for place, key in zip(places, zip(*levels, strict=True), strict=False):
+            if key in seen:
+                msg = (
+                    f"{what}: {word} {seen[key] + 1} and {place + 1} both have the {one} "
+                    f"{' / '.join(dict.fromkeys(key))!r}; give each a {one} of its own"
+                )
+                raise InputError(msg)
+            seen[key] = place
+
+
+def _listed(rows: Sequence[int]) -> str:
+    word = "row" if len(rows) == 1 else "rows"
+    return f"{word} {', '.join(str(i + 1) for i in rows)}"
+
+
+def _columns(columns: Collection[int]) -> str:
+    word = "column" if len(columns) == 1 else "columns"
+    return f"{word} {', '.join(str(j + 1) for j in sorted(columns))}"
+
+
+def _are(rows: Sequence[int]) -> str:
+    return "is" if len(rows) == 1 else "are"
+
+
+def _have(rows: Sequence[int]) -> str:
+    return "has" if len(rows) == 1 else "have"

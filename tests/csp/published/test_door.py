@@ -1,0 +1,72 @@
+"""What the columns of a list are, and which rows of a file messages name."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from csp import InputError, Release
+
+YEARS = [["Region", "Year", "Turnover"]] + [
+    [region, year, n]
+    for region, n in (("N", "4"), ("S", "[c]"), ("Total", "9"))
+    for year in ("2019", "2020")
+]
+
+
+def test_years_of_a_list_are_labels() -> None:
+    release = Release.from_frame(YEARS)
+    assert release.names == ("Region", "Year")
+    assert any("cells are in 'Turnover', by 'Region', 'Year'" in note for note in release.notes)
+
+
+def test_codes_with_leading_zeros_are_labels() -> None:
+    rows = [["area", "branch", "jobs"]]
+    rows += [[area, branch, "4"] for area in ("01", "02") for branch in ("A", "Total")]
+    assert Release.from_frame(rows).names == ("area", "branch")
+
+
+def test_what_is_not_clear_is_said_with_the_words_that_settle_it() -> None:
+    rows = [[*row[:1], "Wave", "Turnover"] if i == 0 else row for i, row in enumerate(YEARS)]
+    with pytest.raises(InputError) as caught:
+        Release.from_frame(rows)
+    said = str(caught.value)
+    assert "'Wave', 'Turnover' hold numbers, 'Region' holds codes" in said
+    assert "value='Turnover'" in said
+    assert "by=['Region', 'Wave']" in said
+    assert Release.from_frame(rows, ["Region", "Wave"], "Turnover").names == ("Region", "Wave")
+
+
+FAULTS = [
+    ([["N", "A", "1"], ["N", "B", "2"], ["N", "A", "3"]], r"^rows {} and {} are both cell", (0, 2)),
+    ([["N", "A", "1"], ["", "B", "2"]], r"^row {}: the code in column 'region' is missing", (1,)),
+    ([["N", "A", "1.234"], ["N", "B", "56789"]], r"^row {}: '1\.234' may be a decimal", (0,)),
+    ([["N", "A", "1"], ["N", "B", "9" * 20]], r"^row {}: the number is beyond", (1,)),
+]
+
+
+@pytest.mark.parametrize(("body", "said", "places"), FAULTS)
+@pytest.mark.parametrize("blanks", [0, 1, 2])
+@pytest.mark.parametrize("how", ["rows", "file", "file without a search"])
+def test_messages_name_the_row_that_a_spreadsheet_shows(
+    tmp_path, body, said, places, blanks, how
+) -> None:
+    empty = [[]] * blanks
+    rows = [["region", "sector", "value"], *body[:1], *empty, *body[1:]]
+    line = {k: k + 2 + (blanks if k else 0) for k in range(len(body))}
+    words = said.format(*(line[k] for k in places))
+    data = rows
+    if how != "rows":
+        data = tmp_path / "t.csv"
+        data.write_text("\n".join(",".join(row) for row in rows) + "\n", encoding="utf-8")
+    by = ["region", "sector"], "value"
+    with pytest.raises(InputError) as caught:
+        Release.from_frame(data, *by) if how != "file" else Release.from_frame(data, by[0])
+    assert re.search(words, str(caught.value)), str(caught.value)
+
+
+def test_messages_about_a_frame_count_its_records() -> None:
+    frame = {"region": ["N", "N"], "value": [1, 2]}
+    with pytest.raises(InputError, match=r"^rows 1 and 2 are both cell"):
+        Release.from_frame(frame, ["region"], "value")

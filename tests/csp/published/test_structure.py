@@ -1,0 +1,129 @@
+"""Totals by their names: read as totals where they add up, asked for where nothing shows it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from csp import InputError, Release
+from tests.support.shared import examples
+
+C = "[c]"
+
+
+def above(release: Release) -> dict[str, str]:
+    """What each code of the rows is a part of."""
+    found = {}
+    for row in release.relations.toarray().tolist():
+        total = release.labels[row.index(-1)]
+        parts = [release.labels[i] for i, a in enumerate(row) if a == 1]
+        if all(part[1:] == total[1:] for part in parts):
+            found |= {part[0]: total[0] for part in parts}
+    return found
+
+
+@pytest.mark.parametrize("word", ["Both sexes", "All persons", "T", "Beide", "Tot."])
+@pytest.mark.parametrize("first", [False, True])
+def test_a_name_that_may_be_a_total_is_one_where_it_adds_up(word, first) -> None:
+    body = [["Men", "1", "2"], ["Women", "3", C]]
+    whole = [word, "4", "6"]
+    rows = [["", "a", "b"], *([whole, *body] if first else [*body, whole])]
+    release = Release.from_frame(rows)
+    plain = word.rstrip(".")
+    assert above(release) == {"Men": plain, "Women": plain}
+    assert any("1 published sum supports" in note for note in release.notes)
+
+
+def test_a_name_that_may_be_a_total_and_does_not_add_up_is_a_category() -> None:
+    rows = [
+        ["", "a", "b"],
+        ["Farms", "1", "2"],
+        ["All other services", "3", C],
+        ["Total", "4", "6"],
+    ]
+    assert above(Release.from_frame(rows)) == {"Farms": "Total", "All other services": "Total"}
+    rows = [["", "a", "b"], ["Farms", "1", "2"], ["Trade", "2", "2"], ["All other", "7", C]]
+    release = Release.from_frame(rows)
+    assert above(release) == {}
+    assert not any("All other" in note for note in release.notes)
+
+
+def test_a_name_that_may_be_a_total_is_said_where_nothing_shows_it() -> None:
+    rows = [["", "a", "b"], ["Men", C, "2"], ["Women", "3", C], ["Both sexes", "4", "6"]]
+    release = Release.from_frame(rows)
+    assert above(release) == {}
+    assert any("'Both sexes' may be a total, but no published sum shows it" in note
+               for note in release.notes)  # fmt: skip
+    told = Release.from_frame(rows, total={"rows": "Both sexes"})
+    assert above(told) == {"Men": "Both sexes", "Women": "Both sexes"}
+
+
+@pytest.mark.parametrize("name", ["Total trade", "Trade, total", "Zusammen"])
+@pytest.mark.parametrize("before", [False, True])
+def test_subtotals_by_their_names(name, before) -> None:
+    parts = [["retail", "3", C], ["wholesale", "4", "1"]]
+    whole = [name, "7", "6"]
+    group = [whole, *parts] if before else [*parts, whole]
+    rows = [["", "a", "b"], ["Farms", "1", "2"], *group, ["Total", "8", "8"]]
+    assert above(Release.from_frame(rows)) == {
+        "Farms": "Total", name: "Total", "retail": name, "wholesale": name,
+    }  # fmt: skip
+
+
+def test_totals_of_a_part_that_are_the_categories() -> None:
+    rows = [["", "a", "b"], ["Total men", "1", "2"], ["Total women", "3", C], ["Total", "4", "6"]]
+    assert above(Release.from_frame(rows)) == {"Total men": "Total", "Total women": "Total"}
+
+
+def test_several_totals_of_which_nothing_shows_what_they_hold_are_asked_for() -> None:
+    rows = [["", "a"], ["Farms", "1"], ["retail", C], ["wholesale", C], ["Total trade", C],
+            ["Total", "8"]]  # fmt: skip
+    with pytest.raises(InputError, match=r"'Total trade' and 'Total' .* have the names of totals"):
+        Release.from_frame(rows)
+    told = Release.from_frame(rows, total={"rows": "Total"})
+    assert len(above(told)) == 4
+
+
+def test_a_subtotal_with_indents_below_it() -> None:
+    rows = [["", "a", "b"], ["Trade, total", "7", "6"], ["  retail", "3", C],
+            ["  wholesale", "4", "1"], ["Farms", "1", "2"], ["Total", "8", "8"]]  # fmt: skip
+    assert above(Release.from_frame(rows)) == {
+        "retail": "Trade, total", "wholesale": "Trade, total", "Trade, total": "Total",
+        "Farms": "Total",
+    }  # fmt: skip
+
+
+@examples(60)
+@given(st.data())
+def test_planted_subtotals_with_names_are_found(data) -> None:
+    """Groups with their totals before or after them, one cell of each other line withheld."""
+    sizes = data.draw(st.lists(st.integers(2, 4), min_size=2, max_size=3))
+    before, word = data.draw(st.booleans()), data.draw(st.sampled_from(["Total {}", "{}, total"]))
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    lines = data.draw(st.integers(2, 4))
+    rows, want, tops = [], {}, []
+    for g, size in enumerate(sizes):
+        name = word.format(f"group {g}")
+        parts = rng.integers(1000, 10**6, (size, lines))
+        leaves = [[f"{g}.{i}", *map(str, row)] for i, row in enumerate(parts.tolist())]
+        leaves[data.draw(st.integers(0, size - 1))][-1] = C
+        whole = [name, *map(str, parts.sum(axis=0).tolist())]
+        rows += [whole, *leaves] if before else [*leaves, whole]
+        want |= {leaf[0]: name for leaf in leaves} | {name: "Total"}
+        tops.append(parts.sum(axis=0))
+    rows.insert(0 if before else len(rows), ["Total", *map(str, np.sum(tops, axis=0).tolist())])
+    release = Release.from_frame([["", *(f"c{j}" for j in range(lines))], *rows])
+    assert above(release) == want
+
+
+def test_totals_of_indented_parts_beside_the_total_of_all() -> None:
+    rows = [["", "a", "b"], ["East Total", "7", "6"], ["  E1", "3", C], ["  E2", "4", "1"],
+            ["West Total", "9", "5"], ["  W1", "5", C], ["  W2", "4", "3"], ["South", "1", "1"],
+            ["U.S. Total [3]", "17", "12"]]  # fmt: skip
+    whole = "U.S. Total"
+    assert above(Release.from_frame(rows)) == {
+        "E1": "East Total", "E2": "East Total", "W1": "West Total", "W2": "West Total",
+        "East Total": whole, "West Total": whole, "South": whole,
+    }  # fmt: skip
