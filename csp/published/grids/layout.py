@@ -88,6 +88,8 @@ def shape_of(texts: Sequence[Sequence[str]], what: str, kinds: Kinds) -> Shape:
     named = below_none and any(
         kind == "text" and j in cells for j, kind in enumerate(marks[body[0]])
     )  # fmt: skip
+    # So is one in a row without a label, such as a unit: "1 000".
+    named = named or (not texts[body[0]][0] and "text" in marks[body[0]])
     if len(body) > 1 and (named or _year_row(texts, body, kinds) or _scale_row(texts, body)):
         body = body[1:]
     body_from = body[0]
