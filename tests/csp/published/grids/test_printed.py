@@ -412,3 +412,13 @@ def test_words_behind_a_number_are_not_a_footnote() -> None:
     rows = [["", "a", "b"], ["N", "12 EUR", "3"], ["Total", "12", "3"]]
     with pytest.raises(InputError, match="'12 EUR'"):
         Release.from_frame(rows)
+
+
+def test_years_that_come_back_above_another_header_are_a_header() -> None:
+    rows = [["Table 2"], ["Area", "2022", "2022", "2023", "2023"],
+            ["", "Births", "Rate per 1,000", "Births", "Rate per 1,000"],
+            ["N", "10", "1.5", "20", "3.5"], ["S", C, C, "30", "4.0"],
+            ["Total", "15", "1.9", "50", "3.8"]]  # fmt: skip
+    release = Release.from_frame(rows)
+    assert [*release.labels] == [(a, y) for a in ("N", "S", "Total") for y in ("2022", "2023")]
+    assert value(release, "Total", "2023") == 50
