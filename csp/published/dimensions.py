@@ -164,7 +164,12 @@ def under(
     tops = [code for code in dict.fromkeys([*codes, *above.values()]) if code not in above]
     whole = flat(tops, name, total)
     top = {whole.codes[i]: whole.codes[p] for i, p in enumerate(whole.parent.tolist()) if p >= 0}
-    return _of(codes, {**above, **top})
+    beside = Counter(above.values())
+    parts = {
+        code: up for code, up in above.items()
+        if (beside[up] > 1 or up not in codes) and not _PARTIAL.match(code)
+    }  # fmt: skip
+    return _of(codes, {**parts, **top})
 
 
 def by_indents(codes: Sequence[str], indents: Sequence[int], total: str | None) -> Dimension | None:

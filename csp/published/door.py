@@ -84,10 +84,12 @@ def read_published(data: Any, roles: Roles, told: Told) -> Published:
         rows, what = data, "the grid"
     else:
         names = column_names(data)
+        if roles.by:
+            return _list(data, names, roles, told)
         columns = read_columns(data, names).arrays
         rows = [list(names), *([sign_of(x) for x in row] for row in zip(*columns, strict=True))]
         what = "the frame"
-        if is_list(rows, told.signs) or roles.by:
+        if is_list(rows, told.signs):
             return _list(dict(zip(names, columns, strict=True)), names, roles, told)
     if is_eurostat(rows):
         return _cross(read_eurostat(rows), replace(told, marks=told.marks or "eurostat"))

@@ -103,6 +103,8 @@ def is_list(rows: Sequence[Sequence[Any]], signs: Collection[str] = ()) -> bool:
                              for i in range(len(body))):  # fmt: skip
         return False  # a second header
     labels = [*zip(*columns[: cells[0] if cells else 1], strict=True)]
+    if not (rows[1] and sign_of(rows[1][0])) and sum(kinds.kind(t) == "text" for t in texts[1]) > 0:
+        return False  # units below the header
     if len(cells) > 1 and any(map(is_number, head)):
         return False
     if cells and not all(map(all, labels)):  # a label that stands once for several rows
@@ -149,8 +151,12 @@ def read_grid(
         told.append(f"{_listed(again)} {'repeats' if len(again) == 1 else 'repeat'} the header")
         shape = replace(shape, body=[i for i in shape.body if i not in again])
     texts, flags = with_flags_beside(texts, shape, kinds)
-    if flags:
-        told.append(f"{_columns(flags)} without header holds signs of the column before it")
+    holding = [j for j in flags if any(j < len(texts[i]) and texts[i][j] for i in shape.body)]
+    if holding:
+        told.append(
+            f"{_columns(holding)} without header {'holds' if len(holding) == 1 else 'hold'} signs "
+            "of the column before"
+        )
     head, across, numbers = _header(texts, shape, what, flags)
     labels = row_labels(rows, texts, shape, head, again)
     told += labels.told
@@ -209,14 +215,20 @@ def _merged(
     trees: list[dict[str, str]] = [{}]
     for level in levels[1:]:
         outer = kept[-1]
+        if len({*zip(outer, level, strict=True)}) == len({*outer}):
+            continue  # one each, such as units: it adds nothing
         under: dict[str, set[str]] = {}
         for above, code in zip(outer, level, strict=True):
             if code != above and not is_total(code):
                 under.setdefault(code, set()).add(above)
-        parts = [above for found in under.values() for above in found]
         nested = all(len(found) == 1 for found in under.values()) and bool(under)
-        nested = nested and len(parts) > len({*parts}) and not {*under} & {*outer}
+        nested = nested and not {*under} & {*outer}
         if nested:
+            # A heading with one label below it, such as a unit, keeps its name.
+            below: dict[str, set[str]] = {}
+            for above, code in zip(outer, level, strict=True):
+                below.setdefault(above, set()).add(code)
+            under = {c: found for c, found in under.items() if len(below[next(iter(found))]) > 1}
             trees[-1] |= {code: next(iter(found)) for code, found in under.items()}
             kept[-1] = [c if c in under else a for a, c in zip(outer, level, strict=True)]
         else:

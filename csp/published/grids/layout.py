@@ -88,6 +88,8 @@ def shape_of(texts: Sequence[Sequence[str]], what: str, kinds: Kinds) -> Shape:
     named = below_none and any(
         kind == "text" and j in cells for j, kind in enumerate(marks[body[0]])
     )  # fmt: skip
+    # So is one in a row without a label, such as a unit: "1 000".
+    named = named or (not texts[body[0]][0] and "text" in marks[body[0]])
     if len(body) > 1 and (named or _year_row(texts, body, kinds) or _scale_row(texts, body)):
         body = body[1:]
     body_from = body[0]
@@ -137,6 +139,10 @@ def _year_row(texts: Sequence[Sequence[str]], full: Sequence[int], kinds: Kinds)
     if not all(text.isdecimal() and len(text) == 4 for text in numbers):
         return False
     years = [int(text) for text in numbers]
+    after = texts[full[0] + 1] if full[0] + 1 < len(texts) else []
+    words = [text for text in after[1:] if kinds.kind(text) == "text"]
+    if len(words) > 1 and not any(map(is_number, after[1:])):  # a level of the header below it
+        return 1900 <= min(years) <= max(years) <= 2100
     if not any(any(row[1:]) for row in texts[: full[0]]):
         return len({*years}) == len(years) and min(years) >= 1500 and max(years) <= 2200
     steps = [b - a for a, b in pairwise(years)]

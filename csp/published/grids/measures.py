@@ -100,6 +100,9 @@ def left_out(
     totals = [k for k, label in enumerate(labels) if is_total(label)]
     whole = totals[0] if len(totals) == 1 else None
     among = {j: _is_average(columns[j], whole, named=j in doubtful) for j in heads}
+    # What is one below one heading is one below another.
+    alike = {heads[j][-1] for j in doubtful if among[j]}
+    among |= {j: True for j in doubtful if among[j] is None and heads[j][-1] in alike}
     sums = {j for j in heads if among[j] is False}
     across = [j for j, head in heads.items() if is_total(head[-1]) and j not in found]
     for j in [*found]:
@@ -113,7 +116,7 @@ def left_out(
             if _adds_across(columns, across, j, [*found]):
                 continue
             others = [h[-1] for k, h in heads.items() if k not in found and k not in doubtful]
-            others = others or [head[-1]]
+            others = [*dict.fromkeys(others)] or [head[-1]]
             msg = (
                 f"{what}, column {j + 1}: {head[-1]!r} may be an average, which does not add up, "
                 "or a category, and no total shows which; name the columns of the cells with "

@@ -368,3 +368,57 @@ def test_an_unknown_sign_in_all_cells_of_a_row_is_asked_for() -> None:
     rows = [["", "a", "b"], ["N", "30", "1"], ["S", "n.q.", "n.q."], ["Total", "50", "7"]]
     with pytest.raises(InputError, match=r"'n\.q\.' \(2 cells\) is not a number"):
         Release.from_frame(rows)
+
+
+# ---- all of it at once ---------------------------------------------------------------------------
+
+
+def test_a_yearbook_with_units_codes_numbers_of_columns_and_changes() -> None:
+    rows = [
+        ["Tabelle 12: Betriebe und Umsatz 2023"],
+        [],
+        ["WZ", "Wirtschaftszweig", "Betriebe", "Umsatz", "", "Ver\u00e4nderung"],
+        ["", "", "Anzahl", "insgesamt", "darunter Ausland", "zum Vorjahr"],
+        ["", "", "", "1 000 EUR", "", "%"],
+        ["", "", "1", "2", "3", "4"],
+        ["10", "Nahrung", "12", "1 200", "300", "2,5"],
+        ["11", "Getr\u00e4nke", "3", ".", ".", "-1,0"],
+        ["12", "Tabak 1)", "2", ".", "\u2026", "x"],
+        ["C", "Insgesamt", "17", "2 000", "450", "1,2"],
+        ["1) Vorl\u00e4ufig."],
+        ["Quelle: Amt", "2024"],
+    ]
+    release = Release.from_frame(rows, marks="destatis")
+    assert release.names == ("Wirtschaftszweig", "columns")
+    assert len(release.pattern) == 12
+    assert value(release, "Insgesamt", "Betriebe") == 17
+    assert value(release, "Nahrung", "Umsatz") == 1200
+    assert value(release, "Tabak", "darunter Ausland") is None
+    assert release.unavailable is not None
+    assert int(release.unavailable.sum()) == 1
+    assert {total[0] for total, _ in sums(release)} == {"Insgesamt"}, "a part alone binds nothing"
+    assert len(sums(release)) == 3
+
+
+def test_units_below_the_header_are_not_a_dimension() -> None:
+    rows = [["Region", "Firms", "Jobs"], ["", "number", "1 000"], ["N", "1", "2.5"],
+            ["S", C, "3.5"], ["Total", "7", "6.0"]]  # fmt: skip
+    release = Release.from_frame(rows)
+    assert len(release.pattern) == 6
+    assert len(sums(release)) == 2
+
+
+def test_words_behind_a_number_are_not_a_footnote() -> None:
+    rows = [["", "a", "b"], ["N", "12 EUR", "3"], ["Total", "12", "3"]]
+    with pytest.raises(InputError, match="'12 EUR'"):
+        Release.from_frame(rows)
+
+
+def test_years_that_come_back_above_another_header_are_a_header() -> None:
+    rows = [["Table 2"], ["Area", "2022", "2022", "2023", "2023"],
+            ["", "Births", "Rate per 1,000", "Births", "Rate per 1,000"],
+            ["N", "10", "1.5", "20", "3.5"], ["S", C, C, "30", "4.0"],
+            ["Total", "15", "1.9", "50", "3.8"]]  # fmt: skip
+    release = Release.from_frame(rows)
+    assert [*release.labels] == [(a, y) for a in ("N", "S", "Total") for y in ("2022", "2023")]
+    assert value(release, "Total", "2023") == 50
