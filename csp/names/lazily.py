@@ -9,7 +9,7 @@ from importlib import import_module
 from pkgutil import get_data
 from typing import Any
 
-from csp.names.calls import named, named_all
+from csp.names.calls import named
 from csp.names.guesses import unknown_name
 
 __all__ = ["lazily"]
@@ -47,7 +47,9 @@ def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
         if home[name] == package:
             return import_module(f"{package}.{name}")
         module = import_module(home[name])
-        named_all(home[name])  # results of a function are often classes beside it
+        for beside in getattr(module, "__all__", ()):
+            if isinstance(getattr(module, beside), type):  # results of a function, often
+                named(module, beside)
         value = named(module, name)
         setattr(sys.modules[package], name, value)
         return value

@@ -179,3 +179,20 @@ def test_errors_inside_are_not_hidden():
     with pytest.raises(TypeError, match="unsupported operand"):
         named_errors(inner)(1)
     assert named_errors(named_errors(inner)).__wrapped__ is inner
+
+
+def test_what_stands_beside_an_offered_name_is_left_as_it_is() -> None:
+    """A loop that numba compiles must be the plain function, whatever was asked for before."""
+    code = (
+        "import attacks, importlib, inspect\n"
+        "for name in attacks.__all__: getattr(attacks, name)\n"
+        "from csp.compiled import made\n"
+        "for name in attacks.fibre.__all__ if hasattr(attacks.fibre, '__all__') else (): "
+        "getattr(attacks.fibre, name)\n"
+        "for kernels in made:\n"
+        "    for name, function in kernels.plain.items():\n"
+        "        assert not hasattr(function, '_names_its_arguments'), name\n"
+    )
+    import subprocess
+
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
