@@ -27,7 +27,7 @@ from csp.rules.sensitivity import Sensitivity
 from csp.tables.link import link
 from csp.tables.table import Table
 
-__all__ = ["protect_responses", "rules_for_counts"]
+__all__ = ["audited_together", "protect_responses", "rules_for_counts"]
 
 
 def protect_responses(
@@ -103,6 +103,38 @@ def protect_responses(
             limit = None if time_limit is None else clock.part(1 / left).seconds
             found[name] = one.protected(kept, time_limit=limit, **options)
             kept = found[name].pattern
+    return found
+
+
+def audited_together(results: Sequence[Protected]) -> list[Protected]:
+    """Audit tables of one response as one, and give each the intervals that follow from all.
+
+    Parameters
+    ----------
+    results : sequence of Protected
+        Of the same records.
+
+    Raises
+    ------
+    Unprotectable, CertificateError
+        If they are not safe together.
+    """
+    if len(results) < 2:
+        return list(results)
+    whole = link(*(one.table for one in results))
+    hidden, public = np.zeros((2, whole.n_cells), bool)
+    for part, one in zip(whole.parts, results, strict=True):
+        hidden[part.cells[one.pattern]] = True
+        public[part.cells[~one.pattern]] = True
+    needs = _together(whole, [one.problem for one in results])
+    hidden &= ~public
+    joint = replace(results[0].mechanism, rules=Custom(lambda _: needs)).protect(
+        whole, keep=Release.of(whole, hidden), public=~hidden
+    )
+    found = []
+    for part, one in zip(whole.parts, results, strict=True):
+        ends = {n: getattr(joint.audit, n)[part.cells] for n in ("lower", "upper", "exact")}
+        found.append(replace(one, audit=replace(one.audit, **ends)))
     return found
 
 

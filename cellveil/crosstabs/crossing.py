@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.tables.codes import numbered_codes
+from csp.tables.codes import numbered_codes, text_codes
 from csp.tables.columns import column_names, library_of, named_columns, native_frame, read_columns
 from csp.tables.hierarchies.orders import category_orders
 from csp.tables.units import is_gap
@@ -79,10 +79,9 @@ class Crossed:
             If none is left.
         """
         gaps = {name: is_gap(self.columns[name]) for name in self.values}
-        if missing is None:
-            for name in self.by:
-                texts, number = numbered_codes(self.columns[name])
-                gaps[name] = (number == 0) & (texts[:1] == ("",))
+        for name in (*self.complete, *(self.by if missing is None else ())):
+            texts, number = numbered_codes(self.columns[name])
+            gaps[name] = (number == 0) & (texts[:1] == ("",))
         lacking = [name for name, gap in gaps.items() if gap.any()]
         if not lacking:
             return self
@@ -105,7 +104,7 @@ def crossed(
     index, across, values : name, Series or array, or a list of them; None for none
     contributor, weight : name, Series or array, optional
     where : name, Series or array of bool, optional
-        Becomes a dimension with the codes yes and no, before all others.
+        Becomes a dimension before all others.
     data : data frame, mapping of columns or path, optional
         Where names are looked up.
 
@@ -118,11 +117,11 @@ def crossed(
     taken = _Taken(data)
     down = taken.several(index, "index", "row")
     right = taken.several(across, "columns", "col")
-    if where is not None:
-        down = (taken.condition(where), *down)
     found = taken.several(values, "values", "value")
     who = None if contributor is None else taken.one(contributor, "contributor", "contributor")
     by_weight = None if weight is None else taken.one(weight, "weight", "weight")
+    if where is not None:  # last, so that its name is that of no other column
+        down = (taken.condition(where), *down)
     twice = [name for name in (*down, *right) if [*down, *right].count(name) > 1]
     if twice or not down:
         msg = (
@@ -191,21 +190,38 @@ class _Taken:
         return name
 
     def condition(self, given: Any) -> str:
-        """Take a condition as a dimension with the codes yes and no."""
-        name = self.one(given, "where", "where")
-        column = self.columns[name]
-        held = {True: "yes", False: "no"}
-        try:
-            texts = [held[item] for item in column.astype(object).tolist()]
-        except (KeyError, TypeError):
+        """Take a condition as a dimension, with the codes that it has as a column.
+
+        A comparison has the name of the column that it was made of: then it is called "where".
+        """
+        if isinstance(given, str):
+            name = self.one(given, "where", "where")
+        else:
+            array, _, library = _read(given, "where")
+            called = getattr(given, "name", None)
+            name = called if isinstance(called, str) else "where"
+            if name in self.columns or self._differs(name, array):
+                name = "where"
+            self._check_rows(given, name)
+            self._keep(name, array)
+            self.library = self.library or library
+        entries = self.columns[name].astype(object).tolist()
+        if not all(isinstance(e, (bool, np.bool_)) or e in (0, 1) for e in entries):
             msg = (
                 f"where={name!r} has an entry that is not true or false; give a condition such as "
                 "frame.exports > 0"
             )
-            raise InputError(msg) from None
-        self.columns[name] = np.array(texts, object)
-        self.orders[name] = ("yes", "no")
+            raise InputError(msg)
+        texts = text_codes(self.columns[name])
+        of = dict(zip(texts, map(bool, entries), strict=True))
+        self.orders[name] = tuple(sorted(of, key=lambda text: not of[text]))
         return name
+
+    def _differs(self, name: str, array: NDArray[Any]) -> bool:
+        """Whether the data have another column of this name."""
+        if name not in self._names:
+            return False
+        return text_codes(read_columns(self._data, [name]).arrays[0]) != text_codes(array)
 
     def _is_column(self, item: Any) -> bool:
         if isinstance(item, str):
@@ -250,6 +266,12 @@ def _same(one: NDArray[Any], other: NDArray[Any]) -> bool:
 def _read(given: Any, argument: str) -> tuple[NDArray[Any], tuple[str, ...] | None, str]:
     """Read a Series or an array: its entries, the order of its categories, its library."""
     library = library_of(given)
+    if library == "polars" and not hasattr(given, "to_frame"):
+        msg = (
+            f"{argument} is an expression of polars; give what it selects, such as "
+            "frame.select(expression).to_series()"
+        )
+        raise InputError(msg)
     if library == "pandas":
         frame = given.to_frame("c")
     elif library == "polars":

@@ -99,6 +99,11 @@ def responses_of(values: Sequence[str], aggfunc: Any, normalize: Any) -> tuple[R
         values without a function, or a function without values.
     """
     share = _share_of(normalize)
+    if isinstance(aggfunc, Mapping):
+        msg = (
+            "aggfunc takes a function or a list of them, for all values; make a table of each value"
+        )
+        raise InputError(msg)
     given = aggfunc if isinstance(aggfunc, (list, tuple)) else [aggfunc]
     if aggfunc is None:
         given = ["sum"] if values else ["count"]

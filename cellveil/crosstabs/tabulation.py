@@ -31,8 +31,9 @@ def crosstab(
     total: str | Mapping[str, str] | None = None, missing: str | None = None,
     negative: str = "error", decimals: int | None = None, round: bool = False,
     width: Number | None = None, singletons: bool | None = None,
-    keep: Release | Crosstab | None = None, time_limit: float | None = None, gap: float = 0.0,
-    seed: int = 0, comment: str = "", progress: Callable[[Any], None] | None = None,
+    keep: Release | Protected | Crosstab | None = None, time_limit: float | None = None,
+    gap: float = 0.0, seed: int = 0, comment: str = "",
+    progress: Callable[[Any], None] | None = None,
 ) -> Crosstab:  # fmt: skip
     """Make a protected cross table of records.
 
@@ -70,7 +71,7 @@ def crosstab(
         without a value; `Crosstab.left_out` counts them.
     width, singletons
         See `csp.Mechanism`.
-    keep : Release or Crosstab, optional
+    keep : Release, Protected or Crosstab, optional
         An earlier one, whose suppressed cells stay suppressed.
     time_limit, gap, seed, progress
         See `csp.suppress`.
@@ -112,7 +113,8 @@ def crosstab(
         negative=negative, decimals=decimals, round=round, empty=None if inner else "drop",
     )  # fmt: skip
     mechanism = Mechanism(judging(checked, tables), width=width, singletons=singletons)
-    earlier = keep.first.release if isinstance(keep, Crosstab) else keep
+    before = keep.first if isinstance(keep, Crosstab) else keep
+    earlier = before.release if isinstance(before, Protected) else before
     if not inner:
         earlier = _without_inner(next(iter(tables.values())), earlier)
     protected = protect_responses(

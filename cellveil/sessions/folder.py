@@ -37,7 +37,7 @@ _OWN = re.compile(
 
 def write(
     folder: Path, tables: Mapping[str, Figures], asked: Mapping[str, Asked],
-    decided: Mapping[str, Decision], title: str,
+    decided: Mapping[str, Decision], title: str, options: Mapping[str, Any],
 ) -> list[Path]:  # fmt: skip
     """Write tables for an output checker, all files or none.
 
@@ -47,6 +47,8 @@ def write(
     tables : mapping of str to Figures
     asked, decided : mapping of str to Asked, and to Decision
     title : str
+    options : mapping of str to plain data
+        What a later session has to say too.
 
     Returns
     -------
@@ -62,7 +64,7 @@ def write(
         folder_for(one)
     found: list[Path] = []
     with written_together() as group:
-        memory: dict[str, Any] = {"version": 1, "tables": {}}
+        memory: dict[str, Any] = {"version": 1, "options": dict(options), "tables": {}}
         for number, (name, table) in enumerate(tables.items()):
             releases = _write_releases(folder, number, table, group)
             found += [folder / path for path in releases.values()]
@@ -85,6 +87,27 @@ def write(
         if name.startswith(_RELEASES):
             (folder / name).with_suffix(".csv").unlink(missing_ok=True)
     return found
+
+
+def options_of(folder: Path) -> dict[str, Any]:
+    """Options of the session that wrote a folder; none if there was none."""
+    try:
+        told = json.loads((folder / MEMORY).read_text(encoding="utf-8"))["options"]
+        return dict(told)
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
+def clear(folder: Path) -> bool:
+    """Take back all that a session wrote; whether there was anything."""
+    if not (folder / MEMORY).exists():
+        return False
+    fixed = {"results.json", "report.html", "report.json", "tables.xlsx", MEMORY}
+    for name in _files_of(folder) | fixed | {f"checksums/{one}.txt" for one in fixed}:
+        (folder / name).unlink(missing_ok=True)
+        if name.startswith(_RELEASES):
+            (folder / name).with_suffix(".csv").unlink(missing_ok=True)
+    return True
 
 
 def _files_of(folder: Path) -> set[str]:

@@ -20,8 +20,9 @@ from cellveil.sessions.asking import Asked, Decision
 from csp.errors import InputError
 from csp.exact import Number
 from csp.mechanism import Mechanism, Protected
+from csp.names.guesses import Guided
 from csp.release.release import Release
-from csp.responses import protect_responses, rules_for_counts
+from csp.responses import audited_together, protect_responses, rules_for_counts
 from csp.rules import MinFrequency, Rule
 from csp.rules.base import as_rule, parts_of
 from csp.tables.codes import text_codes
@@ -32,12 +33,14 @@ from csp.tables.table import Table
 __all__ = ["Session"]
 
 
-class Session:
+class Session(metaclass=Guided):
     """All tables of one data set: each is protected beside those before it.
 
     Two tables of the same records share cells, and a reader of both learns more than from each. A
     session therefore links every new table with the earlier ones: what they show stays shown, what
-    they suppress stays suppressed, and the new one is chosen so that all are safe together.
+    they suppress stays suppressed, and the new one is chosen so that all are safe together, as far
+    as shared cells and totals go. What follows from which combinations of further dimensions are
+    empty is not considered: where many cells are, ask for one table of all dimensions.
 
     Parameters
     ----------
@@ -107,6 +110,8 @@ class Session:
         self._tables: dict[str, Crosstab] = {}
         self._asked: dict[str, Asked] = {}
         self._decided: dict[str, Decision] = {}
+        self._since: dict[str, int] = {}  # tables made since one was rejected
+        self._seen: dict[str, list[str]] = {}
         self._released: frozenset[str] = frozenset()
         if self._folder is not None:
             self._read_back(self._folder)
@@ -222,7 +227,16 @@ class Session:
         if verdict == "rejected" and name in self._released:
             msg = f"{name!r} was released before; it cannot be taken back"
             raise InputError(msg)
-        self._decided[name] = Decision(verdict, by, reason)
+        decision = Decision(verdict, by, reason)
+        if name in self._rejected and verdict != "rejected" and self._since.get(name, 0):
+            msg = (
+                f"{name!r} was rejected, and tables that were made since are not protected beside "
+                "it; remove it, and ask for it anew"
+            )
+            raise InputError(msg)
+        if name not in self._rejected:
+            self._since[name] = 0
+        self._decided[name] = decision
 
     def write(self, folder: str | os.PathLike[str] | None = None) -> list[Path]:
         """Write what may be published, for an output checker.
@@ -257,14 +271,30 @@ class Session:
             )
             raise InputError(msg)
         kept = {n: one for n, one in self._tables.items() if n not in self._rejected}
+        if not kept and files.clear(to):
+            return []
         if not kept:
             msg = "there is no table to write; ask for one with session.crosstab(...)"
             raise InputError(msg)
-        return files.write(to, kept, self._asked, self._decided, self._title)
+        return files.write(
+            to, _together(kept), self._asked, self._decided, self._title, self._options
+        )
 
     finalise = write
 
     # ---- inside ----------------------------------------------------------------------------------
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        """What a later session has to say too, as plain data."""
+        return {
+            "contributor": self._contributor, "weight": self._weight,
+            "complete": list(self._complete), "missing": self._missing,
+            "total": self._total if self._total is None else dict(self._total)
+            if isinstance(self._total, Mapping) else self._total,
+            "negative": self._negative, "width": None if self._width is None else str(self._width),
+            "singletons": self._singletons, "hierarchies": sorted(self._hierarchies),
+        }  # fmt: skip
 
     @property
     def _rejected(self) -> set[str]:
@@ -292,21 +322,22 @@ class Session:
         if self._data is None:
             return
         for name in (*records.by, *records.values):
-            if self._texts(name, flag=name == where) != text_codes(records.columns[name]):
+            if self._texts(name) != text_codes(records.columns[name]):
                 msg = (
                     f"{name!r} is not that column of data=, so a later session could not make the "
                     f"table again; add it to the data first (data[{name!r}] = ...)"
                 )
                 raise InputError(msg)
 
-    def _texts(self, name: str, *, flag: bool) -> list[str]:
+    def _texts(self, name: str) -> list[str]:
         """Entries of a column of the data as text, of the records in use; none if there is none."""
         if name not in column_names(self._data):
             return []
         texts = text_codes(read_columns(self._data, [name]).arrays[0][self._used])
-        return [{"True": "yes", "False": "no"}.get(t, t) for t in texts] if flag else texts
+        return texts
 
     def _add(self, name: str, asked: Asked, made: Crosstab) -> None:
+        self._since = {one: count + 1 for one, count in self._since.items()}
         self._tables[name], self._asked[name] = made, asked
         self._decided[name] = Decision()
 
@@ -320,8 +351,7 @@ class Session:
                 raise InputError(msg)
             more = read_columns(self._data, self._complete).arrays
             needed |= dict(zip(self._complete, more, strict=True))
-        by = (*found.by, *(n for n in self._complete if n not in found.values))
-        whole = replace(found, columns=needed, index=by, across=()).answered(self._missing)
+        whole = replace(found, columns=needed, complete=self._complete).answered(self._missing)
         n = len(next(iter(found.columns.values())))
         used = np.ones(n, bool) if whole.used is None else whole.used
         if self._used is None or not self._tables:
@@ -342,14 +372,14 @@ class Session:
             )
             raise InputError(msg)
         return replace(
-            whole, index=found.index, across=found.across, complete=self._complete,
-            columns={name: whole.columns[name] for name in found.columns},
+            whole, columns={name: whole.columns[name] for name in found.columns},
         )  # fmt: skip
 
     def _protected(
         self, records: Crossed, responses: tuple[Response, ...], rules: Rule | str, asked: Asked,
         options: Mapping[str, Any],
     ) -> Crosstab:  # fmt: skip
+        self._check_nesting(records)
         tables = self._made(records, responses, asked)
         self._check_zeros(rules)
         mechanism = Mechanism(
@@ -389,8 +419,49 @@ class Session:
                 )
                 raise InputError(msg)
 
+    def _check_nesting(self, records: Crossed) -> None:
+        """Refuse dimensions of which one lies within another, or is not what it was before.
+
+        Tables by both disclose each other's cells by difference, and linking does not see it.
+        """
+        seen = dict(self._seen)
+        for name in records.by:
+            texts = text_codes(records.columns[name])
+            if seen.setdefault(name, texts) != texts:
+                msg = (
+                    f"{name!r} has other codes than in an earlier table of the session; two "
+                    "codings of one column disclose each other: use one, or a hierarchy of both"
+                )
+                raise InputError(msg)
+        sizes = {name: len(set(texts)) for name, texts in seen.items()}
+        for new in records.by:
+            for old in seen:
+                fine, coarse = (new, old) if sizes[new] >= sizes[old] else (old, new)
+                pairs = len(set(zip(seen[fine], seen[coarse], strict=True)))
+                if old != new and sizes[coarse] > 1 and pairs == sizes[fine] < len(seen[fine]):
+                    msg = (
+                        f"each code of {fine!r} lies within one of {coarse!r}, so tables by both "
+                        "disclose cells by difference; begin the session with hierarchies="
+                        f"{{{fine!r}: Hierarchy.from_columns(data, [{coarse!r}, {fine!r}])}} and "
+                        f"ask by {fine!r}: the codes of {coarse!r} are totals then"
+                    )
+                    raise InputError(msg)
+        self._seen = seen
+
+    def _check_options(self, told: Mapping[str, Any], folder: Path) -> None:
+        """Refuse other options than those of the session that wrote a folder."""
+        for name, value in self._options.items():
+            if name in told and told[name] != value:
+                shown = "none" if told[name] in (None, []) else repr(told[name])
+                msg = (
+                    f"the session that wrote {str(folder)!r} had {shown} as {name}=; begin this "
+                    "one with the same, or its tables would be judged in another sense"
+                )
+                raise InputError(msg)
+
     def _read_back(self, folder: Path) -> None:
         """Make the tables that were written before, and compare them."""
+        self._check_options(files.options_of(folder), folder)
         for name, (asked, decision, releases) in files.read(folder).items():
             if self._data is None:
                 msg = (
@@ -445,3 +516,20 @@ class Session:
         return mechanism.protect(
             table, keep=Release.of(table, release.pattern), public=~release.pattern
         )
+
+
+def _together(tables: Mapping[str, Crosstab]) -> dict[str, Crosstab]:
+    """Tables with the intervals that follow from all of them, audited once more as one.
+
+    Raises
+    ------
+    CellveilError
+        If they are not safe together; nothing is written then.
+    """
+    found = {name: dict(one.protected) for name, one in tables.items()}
+    for of in dict.fromkeys(of for one in found.values() for of in one):
+        names = [name for name, one in found.items() if of in one]
+        audited = audited_together([found[name][of] for name in names])
+        for name, one in zip(names, audited, strict=True):
+            found[name][of] = one
+    return {name: replace(one, protected=found[name]) for name, one in tables.items()}

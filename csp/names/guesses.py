@@ -102,6 +102,10 @@ _MAKE = (
 )
 ADVICE |= {("protect", name): _MAKE for name in ("by", "value", "values", "contributor", "data")}
 _WEIGHTED = "microagg.aggregated(records, partition, weight=) makes weighted means of clusters"
+ADVICE |= {
+    ("Session.crosstab", name): f"{name}= is for a table of its own: cellveil.crosstab"
+    for name in ("inner", "keep", "hierarchies", "contributor", "weight")
+}
 ADVICE |= {(name, "weight"): _WEIGHTED for name in ("mdav", "vmdav", "mondrian", "clusters")}
 
 _ASKED = ("width", "strict", "cost", "margins", "singletons", "unions", "integer", "defence")
@@ -119,6 +123,14 @@ OF_VALUES = {
     ("Release", "report"): "attacks.report(release)",
     ("Release", "write"): "csp.release_file.write_release(release, path)",
     ("Release", "save"): "csp.release_file.write_release(release, path)",
+    **{
+        ("Session", name): "write(), which writes workbook, page, results and releases"
+        for name in ("finalize", "release", "export", "to_excel", "report", "save")
+    },
+    **{
+        ("Session", name): "comment=, where a table is asked for, and decide(name, verdict)"
+        for name in ("add_comment", "add_comments", "add_exception")
+    },
 }
 """Names guessed of values of one class."""
 

@@ -136,8 +136,12 @@ def test_a_condition_is_protected_with_the_whole():
     data = survey()
     found = crosstab(data.region, data["size"], rules="FREQ(8,10)", where=data.exports)
     table = found.to_frame()
-    assert list(table.index.get_level_values("exports").unique()) == ["yes", "no", "Total"]
-    for code, part in (("yes", data[data.exports]), ("no", data[~data.exports]), ("Total", data)):
+    assert list(table.index.get_level_values("exports").unique()) == ["True", "False", "Total"]
+    for code, part in (
+        ("True", data[data.exports]),
+        ("False", data[~data.exports]),
+        ("Total", data),
+    ):
         same(table.loc[code], wanted(part, "count"))
     # No cell follows from the others: what is withheld of those who export is withheld elsewhere.
     gone = found.pattern
