@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from csp.attacker.elimination import entries
 from csp.clock import UNLIMITED, Clock
+from csp.errors import CertificateError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -25,7 +26,7 @@ __all__ = ["MOST_ENTRIES", "null_space"]
 MOST_ENTRIES = 2_000_000
 """Entries of a basis, and of the rows on the way to it, beyond which it is not worth having."""
 
-# Products of an entry and a multiplier must leave room for sums in 64 bits.
+# Of entries of a basis and sums of those of a relation: their products are exact in 64 bits.
 _BITS = 31
 
 _ROWS_A_LOOK = 64
@@ -62,7 +63,7 @@ def null_space(
 
     Raises
     ------
-    AssertionError
+    CertificateError
         If the vectors break a relation.
 
     Examples
@@ -98,23 +99,20 @@ def null_space(
                 rows.append(pivot)
                 columns.append(column[j])
                 values.append(-a * scale[column[j]] // line[pivot])
-    if len(values) > most or max(map(abs, values), default=0) >= 2**_BITS:
+    longest = int(np.diff(matrix.indptr).max(initial=0))
+    largest = int(np.abs(matrix.data).max(initial=0))
+    size = max(map(abs, values), default=0)
+    if len(values) > most or max(size, largest * longest) >= 2**_BITS:
         return None
     basis = csr_array(
         (np.array(values, np.int64), (np.array(rows, np.int64), np.array(columns, np.int64))),
         shape=(n, len(axes)),
     )
     basis.sort_indices()
-    _check(matrix, basis)
+    if (matrix @ basis).data.any():
+        msg = "a vector of the null space breaks a relation"
+        raise CertificateError(msg)
     return basis, np.array(axes, np.int64)
-
-
-def _check(matrix: csr_array, basis: csr_array) -> None:
-    """Multiply by the relations: sums of products of at most 31 bits each are exact."""
-    largest = int(np.abs(matrix.data).max(initial=0))
-    longest = int(np.diff(matrix.indptr).max(initial=0))
-    assert largest * longest < 2**_BITS, "relations are too large to check a basis in 64 bits"
-    assert not (matrix @ basis).data.any(), "a vector of the basis breaks a relation"
 
 
 def _reduced(

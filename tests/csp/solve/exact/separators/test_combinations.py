@@ -1,0 +1,172 @@
+"""Cuts of combinations: brute force over patterns says that they hold and lose no optimum."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from csp import Hierarchy, Problem, Unprotectable, suppress
+from csp.clock import UNLIMITED, Clock
+from csp.solve.exact import schedule
+from csp.solve.exact.separators import combinations
+from csp.solve.exact.separators.combinations import Combinations, cut_combinations
+from csp.solve.exact.state import Run
+from csp.solve.kernel import KernelForm
+from tests.csp.solve.test_cuts import check_cut, minimal, points, safe_patterns
+from tests.support import oracles
+from tests.support.shared import examples
+from tests.support.strategies import cube, frequency_3d, hierarchical_tables, problems
+
+
+def combinations_of(problem: Problem, alive: np.ndarray | None = None) -> Combinations:
+    form = KernelForm.of(problem, alive)
+    assert form is not None
+    return Combinations(form)
+
+
+@examples(60)
+@given(problems(max_free=8, max_primary=4, singletons=None), st.data())
+def test_cuts_are_violated_and_hold_for_every_minimal_safe_pattern(
+    problem: Problem, data: st.DataObject
+) -> None:
+    safe = safe_patterns(problem)
+    smallest = minimal(safe)
+    found = combinations_of(problem)
+    for cut in found.couplings():
+        check_cut(problem, cut, None, safe if len(cut.cells) == 1 else smallest)
+    for _ in range(3):
+        x = data.draw(points(problem))
+        for cut in found.cuts(x, UNLIMITED):
+            # Those of what must move in any case hold for every safe pattern.
+            check_cut(problem, cut, x, smallest if cut.right == 0 else safe)
+
+
+@examples(40)
+@given(
+    problems(st.one_of(frequency_3d(), hierarchical_tables()), max_free=9, max_primary=3),
+    st.data(),
+)
+def test_cuts_hold_where_cells_are_known_to_be_published(
+    problem: Problem, data: st.DataObject
+) -> None:
+    n = problem.table.n_cells
+    alive = problem.free & np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+    inside = [p for p in safe_patterns(problem) if not (p & problem.free & ~alive).any()]
+    smallest = minimal(inside)
+    found = combinations_of(problem, alive)
+    for _ in range(3):
+        x = np.where(alive | problem.forced, data.draw(points(problem)), 0.0)
+        for cut in (*found.couplings(), *found.cuts(x, UNLIMITED)):
+            check_cut(problem, cut, None, smallest)
+            assert alive[cut.cells].all()
+
+
+@examples(40)
+@given(problems(max_free=8, max_primary=3), st.data())
+def test_unsafe_or_wasteful_patterns_of_wide_bounds_are_cut_off(
+    problem: Problem, data: st.DataObject
+) -> None:
+    """Where no bound stops a cell, a pattern is minimal and safe exactly if no cut excludes it."""
+    table = problem.table
+    far = np.int64(10**6)
+    open_ = replace(
+        problem, table=table.replace(lower=table.values - far, upper=table.values + far)
+    )
+    found = combinations_of(open_)
+    smallest = minimal(safe_patterns(open_))
+    assume(smallest)
+    for _ in range(3):
+        pattern = data.draw(points(open_)) >= 0.5
+        x = pattern.astype(float)
+        cuts = [c for c in (*found.couplings(), *found.cuts(x, UNLIMITED)) if c.slack(x) < -1e-6]
+        if any((pattern == p).all() for p in smallest):
+            assert not cuts
+        elif not any((p <= pattern).all() for p in smallest):
+            assert cuts
+
+
+def always(patch: pytest.MonkeyPatch) -> None:
+    """Have combinations searched on every table that is not a network."""
+    patch.setattr(combinations, "_pays", lambda form: form.rows.shape[1] > 0)
+    phases = tuple(
+        replace(p, when=lambda _: True, until=lambda run: run.clock)
+        if p.name.startswith("combinations")
+        else p
+        for p in schedule.BRANCH.phases
+    )
+    patch.setattr(schedule, "BRANCH", replace(schedule.BRANCH, phases=phases))
+
+
+@pytest.mark.parametrize("kind", ["singletons", "integer", "outsider"])
+def test_the_preferred_optimum_stays_the_same(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    always(monkeypatch)
+    tables = st.one_of(frequency_3d(), hierarchical_tables())
+    drawn = problems(
+        None if kind == "outsider" else tables, max_free=9, max_primary=3,
+        singletons=kind == "singletons",
+    )  # fmt: skip
+
+    @examples(25)
+    @given(drawn)
+    def check(problem: Problem) -> None:
+        integer = kind == "integer"
+        try:
+            found = suppress(problem, method="branch", integer=integer)
+        except Unprotectable:
+            assert oracles.best_pattern(problem) is None or integer
+            return
+        assert found.proven
+        if not integer:
+            best = oracles.best_pattern(problem)
+            assert best is not None
+            assert found.cost == oracles.pattern_cost(problem, best)
+            if found.canonical:
+                assert found.pattern.tolist() == list(best)
+        monkeypatch.setattr(combinations, "_pays", lambda form: False)
+        without = suppress(problem, method="branch", integer=integer)
+        monkeypatch.setattr(combinations, "_pays", lambda form: form.rows.shape[1] > 0)
+        assert (without.cost, without.pattern.tolist()) == (found.cost, found.pattern.tolist())
+
+    check()
+
+
+def deep(seed: int, side: int = 2, levels: int = 2) -> Problem:
+    """Three hierarchies of some levels, costs by value."""
+    codes: list[str] = []
+    children: list[list[int]] = []
+
+    def grow(level: int) -> int:
+        below = [grow(level - 1) for _ in range(side)] if level else []
+        codes.append(f"c{len(codes):03}")
+        children.append(below)
+        return len(codes) - 1
+
+    grow(levels)
+    parents = {child: node for node, below in enumerate(children) for child in below}
+    tree = Hierarchy(tuple(codes), tuple(parents.get(i, -1) for i in range(len(codes))))
+    rng = np.random.default_rng(seed)
+    inner = np.abs(rng.normal(15, 10, (side**levels,) * 3)).astype(np.int64)
+    table = cube(inner, [tree] * 3)
+    primary = (table.values < 4) & (table.values > 0)
+    return Problem.of(table, primary, lpl=1, upl=1, cost=np.maximum(table.values, 1))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bounds_rise_and_every_cut_holds_for_minimal_patterns_of_larger_tables(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(combinations, "_pays", lambda _: True)
+    problem = deep(seed)
+    best = suppress(problem, time_limit=20)
+    run = Run(problem, Clock.of(20), 0.0, False, 0, None)
+    cut_combinations(run, run.clock)
+    cuts = [cut for cut in run.master.cuts if cut.kind == "combination"]
+    assert best.proven
+    assert len(cuts) > 10
+    assert run.constant < run.bound <= best.cost
+    pattern = best.pattern.astype(float)
+    assert all(cut.slack(pattern) >= -1e-9 for cut in cuts)
