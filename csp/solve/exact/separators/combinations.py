@@ -35,6 +35,9 @@ __all__ = ["Combinations", "cut_combinations"]
 
 _VIOLATED = 1e-4
 
+# A multiplier of the solver that counts as none.
+_NOTHING = 1e-9
+
 # Cuts of a round: to solve the relaxation again takes as long as some twenty programs.
 _ENOUGH = 80
 
@@ -43,9 +46,12 @@ _ENOUGH = 80
 # beginning: 3.9 million on hier13 after 20 s in place of 4.1.)
 _LONG, _SHORTEST, _FEW = 0.15, 0.01, 20
 
+# Of a number that floats can still hold.
+_BITS = 1000
+
 # Classes for each dimension from which there is much to combine, and dimensions up to which a
-# program takes some hundredths of a second.
-_CLASSES, _DIMENSIONS = 3, 700
+# program takes some hundredths of a second (two5in6, of 534: no round ends in 45 s).
+_CLASSES, _DIMENSIONS = 3, 300
 
 Room = tuple[int | None, int | None, int]
 """How far a class moves up and down, None without end, and what both are divided by."""
@@ -59,33 +65,34 @@ def cut_combinations(run: Run, until: Clock, *, long: float = _LONG) -> None:
     """
     if run.problem.union_rule is not None or run.net is not None:
         return
+    cells = int((run.alive | run.problem.forced).sum())
+    if not _pays(cells, max(1, cells - run.problem.table.relations.shape[0])):
+        return
     alive, separator = None, None
     while not until.over:
+        if separator is None or alive is not run.alive:
+            alive = run.alive
+            form = KernelForm.of(run.problem, alive, clock=until)
+            if form is None or not _pays(form.n_classes, form.rows.shape[1]):
+                return
+            separator = Combinations(form, run.seed, long if separator is None else separator.long)
+            run.master.add(separator.couplings())
         answer = run.master.relax()
         if answer.x is None:
             return
         run.raise_bound(answer.bound)
         run.report("cuts")
+        cuts = separator.cuts(answer.x, until) + run.cutter.bridgeless(answer.x)
+        if not run.master.add(cuts):
+            return
         run.fix_by_reduced_cost(answer)
         if run.close_enough:
             return
-        fresh = []
-        if separator is None or alive is not run.alive:
-            alive = run.alive
-            form = KernelForm.of(run.problem, alive, clock=until)
-            if form is None or not _pays(form):
-                return
-            separator = Combinations(form, run.seed, long if separator is None else separator.long)
-            fresh = separator.couplings()
-        fresh += run.cutter.bridgeless(answer.x) + separator.cuts(answer.x, until)
-        if not run.master.add(fresh):
-            return
 
 
-def _pays(form: KernelForm) -> bool:
+def _pays(classes: int, dimensions: int) -> bool:
     """Whether programs are small and combinations many, as on deep hierarchies."""
-    dimensions = form.rows.shape[1]
-    return dimensions <= _DIMENSIONS and form.n_classes >= _CLASSES * dimensions
+    return 0 < dimensions <= _DIMENSIONS and classes >= _CLASSES * dimensions
 
 
 class Combinations:
@@ -95,7 +102,9 @@ class Combinations:
     ----------
     form : KernelForm
     seed : int
-        Of the solver, and of the signs with which classes are moved together.
+        Of the solver.
+    long : float
+        Added to the price of each multiplier, so that combinations are short.
     """
 
     def __init__(self, form: KernelForm, seed: int = 0, long: float = _LONG) -> None:
@@ -219,31 +228,31 @@ class Combinations:
         What rounding leaves is made up for by the classes of the axes.
         """
         rows = self.form.rows
-        weights = np.where(np.abs(weights) < 1e-9, 0.0, weights)
-        weights[k] = 0.0
-        answer = next(rationalise(weights), None)
-        if answer is None:
+        span = slice(rows.indptr[k], rows.indptr[k + 1])
+        answer = next(rationalise(np.where(np.abs(weights) < _NOTHING, 0.0, weights)), None)
+        if answer is None or answer[0][k]:
             return None
         numerators, divisor = answer
-        size = max(int(np.abs(numerators).max(initial=0)), divisor)
-        if size * self._largest * (np.count_nonzero(numerators) + 1) >= 2**60:
+        if not self._fits(numerators, divisor):
             return None
         left = -(rows.T @ numerators)
-        span = slice(rows.indptr[k], rows.indptr[k + 1])
         left[rows.indices[span]] += divisor * rows.data[span]
         np.add.at(numerators, self.form.axes, left)
         divisor -= int(numerators[k])
         numerators[k] = 0
-        if divisor == 0:
-            return None
         if divisor < 0:
             numerators, divisor = -numerators, -divisor
-        check = rows.T @ numerators
-        check[rows.indices[span]] -= divisor * rows.data[span]
-        if check.any():
+        if divisor == 0 or not self._fits(numerators, divisor):
             return None
+        found = rows.T @ numerators
+        found[rows.indices[span]] -= divisor * rows.data[span]
         used = np.flatnonzero(numerators)
-        return used, numerators[used], divisor
+        return None if found.any() else (used, numerators[used], divisor)
+
+    def _fits(self, numerators: NDArray[np.int64], divisor: int) -> bool:
+        """Whether sums of products with the rows are exact in 64 bits."""
+        size = max(int(np.abs(numerators).max(initial=0)), divisor)
+        return bool(size * self._largest * (np.count_nonzero(numerators) + 1) < 2**60)
 
     def _cut(
         self, k: int, used: NDArray[np.int64], numerators: NDArray[np.int64], divisor: int,
@@ -286,7 +295,7 @@ class Combinations:
                 if size is None:
                     return None
                 right -= size
-        if right <= 0:
+        if right <= 0 or right >= 2**_BITS:
             return None
         chosen = [
             (int(cells[c]), right if size is None else min(size, right))

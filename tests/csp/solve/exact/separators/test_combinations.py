@@ -91,7 +91,7 @@ def test_unsafe_or_wasteful_patterns_of_wide_bounds_are_cut_off(
 
 def always(patch: pytest.MonkeyPatch) -> None:
     """Have combinations searched on every table that is not a network."""
-    patch.setattr(combinations, "_pays", lambda form: form.rows.shape[1] > 0)
+    patch.setattr(combinations, "_pays", lambda _, dimensions: dimensions > 0)
     phases = tuple(
         replace(p, when=lambda _: True, until=lambda run: run.clock)
         if p.name.startswith("combinations")
@@ -126,9 +126,9 @@ def test_the_preferred_optimum_stays_the_same(kind: str, monkeypatch: pytest.Mon
             assert found.cost == oracles.pattern_cost(problem, best)
             if found.canonical:
                 assert found.pattern.tolist() == list(best)
-        monkeypatch.setattr(combinations, "_pays", lambda form: False)
+        monkeypatch.setattr(combinations, "_pays", lambda *_: False)
         without = suppress(problem, method="branch", integer=integer)
-        monkeypatch.setattr(combinations, "_pays", lambda form: form.rows.shape[1] > 0)
+        monkeypatch.setattr(combinations, "_pays", lambda _, dimensions: dimensions > 0)
         assert (without.cost, without.pattern.tolist()) == (found.cost, found.pattern.tolist())
 
     check()
@@ -159,7 +159,7 @@ def deep(seed: int, side: int = 2, levels: int = 2) -> Problem:
 def test_bounds_rise_and_every_cut_holds_for_minimal_patterns_of_larger_tables(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(combinations, "_pays", lambda _: True)
+    monkeypatch.setattr(combinations, "_pays", lambda *_: True)
     problem = deep(seed)
     best = suppress(problem, time_limit=20)
     run = Run(problem, Clock.of(20), 0.0, False, 0, None)
