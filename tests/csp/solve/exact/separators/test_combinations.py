@@ -10,10 +10,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from csp import Hierarchy, Problem, Unprotectable, suppress
-from csp.clock import UNLIMITED, Clock
+from csp.clock import UNLIMITED
 from csp.solve.exact import schedule
 from csp.solve.exact.separators import combinations
-from csp.solve.exact.separators.combinations import Combinations, cut_combinations
+from csp.solve.exact.separators.combinations import Combinations
 from csp.solve.exact.state import Run
 from csp.solve.kernel import KernelForm
 from tests.csp.solve.test_cuts import check_cut, minimal, points, safe_patterns
@@ -155,18 +155,53 @@ def deep(seed: int, side: int = 2, levels: int = 2) -> Problem:
     return Problem.of(table, primary, lpl=1, upl=1, cost=np.maximum(table.values, 1))
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_bounds_rise_and_every_cut_holds_for_minimal_patterns_of_larger_tables(
-    seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(combinations, "_pays", lambda *_: True)
-    problem = deep(seed)
-    best = suppress(problem, time_limit=20)
-    run = Run(problem, Clock.of(20), 0.0, False, 0, None)
-    cut_combinations(run, run.clock)
+def minimal_pattern(problem: Problem, rng: np.random.Generator) -> np.ndarray:
+    """Publish cell after cell as long as every primary cell can move; no bound stops any.
+
+    What the published cells determine is published too, so that the pattern is minimal.
+    """
+    relations = problem.table.relations.toarray().astype(float)
+    _, sizes, vectors = np.linalg.svd(relations)
+    free_to_move = vectors[int((sizes > 1e-9).sum()) :].T
+    must = np.flatnonzero(problem.status == "z")
+    for i in (*must, *rng.permutation(np.flatnonzero(problem.free))):
+        row = free_to_move[i]
+        if np.linalg.norm(row) > 1e-7:
+            at = int(np.argmax(np.abs(row)))
+            fewer = np.delete(free_to_move - np.outer(free_to_move[:, at], row / row[at]), at, 1)
+            if (np.linalg.norm(fewer[problem.primary], axis=1) > 1e-7).all():
+                free_to_move = fewer
+    assert (np.linalg.norm(free_to_move[must], axis=1) < 1e-7).all()
+    return np.asarray(problem.primary | (np.linalg.norm(free_to_move, axis=1) > 1e-7))
+
+
+@pytest.mark.parametrize("seed", [0, 1, 3])
+def test_cuts_hold_for_many_minimal_patterns_of_larger_tables(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    drawn = deep(seed)
+    table, far = drawn.table, np.int64(10**6)
+    problem = replace(
+        drawn, table=table.replace(lower=table.values - far, upper=table.values + far)
+    )
+    # Some cells are out already, so that others determine one another.
+    out = ~minimal_pattern(problem, rng) & (rng.random(table.n_cells) < 0.25 * seed)
+    problem = problem.publishing(out)
+    run = Run(problem, UNLIMITED, 0.0, False, 0, None)
+    separator = combinations_of(problem)
+    run.master.add(separator.couplings())
+    for _ in range(3):
+        answer = run.master.relax()
+        assert answer.x is not None
+        run.master.add(separator.cuts(answer.x, UNLIMITED) + run.cutter.bridgeless(answer.x))
     cuts = [cut for cut in run.master.cuts if cut.kind == "combination"]
-    assert best.proven
-    assert len(cuts) > 10
-    assert run.constant < run.bound <= best.cost
-    pattern = best.pattern.astype(float)
-    assert all(cut.slack(pattern) >= -1e-9 for cut in cuts)
+    assert len([cut for cut in cuts if cut.right == 0]) > 5
+    assert len([cut for cut in cuts if cut.right == 1]) > 5
+    tight = np.zeros(len(cuts), dtype=bool)
+    for _ in range(15):
+        pattern = minimal_pattern(problem, rng)
+        assert answer.bound <= problem.cost[pattern & problem.free].sum()
+        slack = np.array([cut.slack(pattern.astype(float)) for cut in cuts])
+        assert slack.min() >= -1e-9
+        tight |= slack < 1e-9
+    # Patterns come as near as cuts allow: none of these could ask for more.
+    assert tight.mean() > 0.5
