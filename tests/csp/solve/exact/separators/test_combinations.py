@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
-from csp import Hierarchy, Problem, Unprotectable, suppress
+from csp import Hierarchy, Problem, Table, Unprotectable, suppress
 from csp.clock import UNLIMITED
+from csp.exact import UNBOUNDED
 from csp.solve.exact import schedule
 from csp.solve.exact.separators import combinations
 from csp.solve.exact.separators.combinations import Combinations
@@ -43,6 +45,28 @@ def test_cuts_are_violated_and_hold_for_every_minimal_safe_pattern(
         for cut in found.cuts(x, UNLIMITED):
             # Those of what must move in any case hold for every safe pattern.
             check_cut(problem, cut, x, smallest if cut.right == 0 else safe)
+
+
+@examples(100)
+@given(problems(max_free=7, max_primary=4, singletons=None), st.data())
+def test_whatever_multipliers_are_suggested_the_cut_holds(
+    problem: Problem, data: st.DataObject
+) -> None:
+    """Forced classes, narrow bounds and both directions included, whatever a point asks for."""
+    found = combinations_of(problem)
+    safe = safe_patterns(problem)
+    smallest = minimal(safe)
+    c = found.form.n_classes
+    x = data.draw(points(problem))
+    least, largest = found.form.least(x), found.form.largest(x)
+    share = st.sampled_from([0.0, 0.0, 1.0, -1.0, 0.5, 0.3331, 2.0])
+    for k in np.flatnonzero(found.form.needy | found.form.choosable).tolist():
+        weights = np.array(data.draw(st.lists(share, min_size=c, max_size=c)))
+        weights[k] = 0.0
+        exact = found._exact(k, weights)
+        cut = None if exact is None else found._cut(k, *exact, x, least, largest)
+        if cut is not None:
+            check_cut(problem, cut, None, safe if found.form.needy[k] else smallest)
 
 
 @examples(40)
@@ -205,3 +229,24 @@ def test_cuts_hold_for_many_minimal_patterns_of_larger_tables(seed: int) -> None
         tight |= slack < 1e-9
     # Patterns come as near as cuts allow: none of these could ask for more.
     assert tight.mean() > 0.5
+
+
+def test_forced_cells_count_as_far_as_they_can_move() -> None:
+    """To rise by 5 takes 3 of the cell suppressed beforehand and 1 of each of the others."""
+    values = np.array([10, 3, 1, 1, 15])
+    relations = csr_array(np.array([[1, 1, 1, 1, -1]]))
+    labels = tuple((name,) for name in "abcde")
+    table = Table(values, relations, np.zeros(5, np.int64), np.full(5, UNBOUNDED), labels)
+    problem = Problem.of(table, values == 10, upl=5, publish=values == 15)
+    problem = problem.keeping(values == 3)
+    found = combinations_of(problem)
+    form, (p,) = found.form, np.flatnonzero(problem.primary)
+    k = int(form.member[p])
+    weights = np.where(np.arange(form.n_classes) == k, 0.0, -1.0)
+    exact = found._exact(k, weights)
+    assert exact is not None
+    x = problem.forced.astype(float)
+    cut = found._cut(k, *exact, x, form.least(x), form.largest(x))
+    assert cut is not None
+    assert table.values[cut.cells].tolist() == [1, 1]
+    assert cut.weights.tolist() == [0.5, 0.5]
