@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from csp import Hierarchy, Problem, Table, Unprotectable, suppress
+from csp import Hierarchy, MinFrequency, Problem, Table, Unprotectable, suppress
 from csp.clock import UNLIMITED
 from csp.exact import UNBOUNDED
 from csp.solve.exact import schedule
@@ -250,3 +250,12 @@ def test_forced_cells_count_as_far_as_they_can_move() -> None:
     assert cut is not None
     assert table.values[cut.cells].tolist() == [1, 1]
     assert cut.weights.tolist() == [0.5, 0.5]
+
+
+def test_nothing_is_combined_where_a_rule_looks_at_sums(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(combinations, "_pays", lambda *_: True)
+    problem = deep(0)
+    for rule in (None, MinFrequency(3)):
+        run = Run(replace(problem, union_rule=rule), UNLIMITED, 0.0, False, 0, None)
+        combinations.cut_combinations(run, UNLIMITED)
+        assert bool(run.master.cuts) == (rule is None)
