@@ -220,6 +220,15 @@ class Model:
             f"bounds of {len(columns)} columns",
         )
 
+    def set_row_bounds(
+        self, rows: NDArray[np.int32], lower: NDArray[np.float64], upper: NDArray[np.float64]
+    ) -> None:
+        """Change the bounds of some rows."""
+        self._done(
+            self._highs.changeRowsBounds(len(rows), rows, lower, upper),
+            f"bounds of {len(rows)} rows",
+        )
+
     def add_rows(
         self, rows: Any, lower: NDArray[np.float64] | float, upper: NDArray[np.float64] | float
     ) -> None:

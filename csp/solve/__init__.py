@@ -2,9 +2,9 @@
 
 An engine for each kind of table is in a folder: `exact` (cuts and a tree, for proofs), `network`,
 `general`, `small`, `large` and `ilp`; `witnesses` are the deviations that most of them keep. They
-share `cuts`, safe `bounds`, the `incumbent` of a search, the `order` of equally cheap patterns, the
-`result`, the caller's `own_patterns`, the `fallback` of a run that found nothing, and the words for
-a problem that is `unprotectable`.
+share `cuts`, the `kernel` form of a problem, safe `bounds`, the `incumbent` of a search, the
+`order` of equally cheap patterns, the `result`, the caller's `own_patterns`, the `fallback` of a
+run that found nothing, and the words for a problem that is `unprotectable`.
 
 Every structure and every method is checked by brute force over patterns
 (`tests/csp/solve/test_agree.py`), cuts by their point and by every safe pattern of a small table

@@ -40,7 +40,9 @@ class Cut:
         Free cells, ascending.
     weights : (k,) float64
     right : float
-    kind : {"capacity", "bridgeless", "relation", "union", "outside", "budget", "rounded", "tie"}
+    kind : str
+        "capacity", "bridgeless", "combination", "relation", "union", "outside", "budget",
+        "rounded" or "tie".
     below : float
         What the free cells of a pattern must cost less than for the cut to be sure to hold.
     """

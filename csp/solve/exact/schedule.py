@@ -32,6 +32,7 @@ from csp.solve.exact.heuristics.subspaces import (
 )
 from csp.solve.exact.separation import SEPARATORS
 from csp.solve.exact.separators.capacity import bound_by_relations, cut_relaxation, cut_sums
+from csp.solve.exact.separators.combinations import cut_combinations
 from csp.solve.exact.separators.root_cuts import root_cuts
 from csp.solve.exact.state import Run
 from csp.solve.fallback import grace
@@ -183,6 +184,16 @@ def _in_parts(run: Run) -> bool:
     return run.net is None and begins(problem, integer=run.integer)
 
 
+def _combines(run: Run) -> bool:
+    """Whether combinations of relations are worth a search: the gap is wide on a larger table."""
+    return run.problem.table.n_cells >= _SMALL_TABLE and _is_wide(run)
+
+
+def _combines_on(run: Run) -> bool:
+    """Whether what subspaces leave of the time is theirs: a tree hardly moves such a bound."""
+    return _late_subspaces(run) and _combines(run)
+
+
 def _unsettled(run: Run) -> bool:
     return not run.settled
 
@@ -233,6 +244,7 @@ _BEFORE = (
     Phase("sums", "separator", cut_sums, _always, _all, "start"),
     # The bound, and patterns near it.
     Phase("relations", "relaxation", bound_by_relations, _stays_wide, _left(0.1), "relations"),
+    Phase("combinations", "separator", cut_combinations, _combines, _left(0.25), "cuts"),
     Phase("cuts", "separator", cut_relaxation, _always, _cuts, "cuts"),
     Phase("rounding", "heuristic", follow_relaxation, _has_points, _all, "guided"),
     # A better incumbent leaves fewer cells to what follows.
@@ -246,6 +258,10 @@ _BEFORE = (
     Phase(
         "subspaces", "heuristic", partial(improve, patience=None), _late_subspaces,
         _before_branching, "improved",
+    ),
+    Phase(
+        "combinations", "separator", partial(cut_combinations, long=0.05), _combines_on, _all,
+        "tightened",
     ),
 )  # fmt: skip
 
