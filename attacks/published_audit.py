@@ -55,7 +55,7 @@ def audit_published(
     mend: bool = True,
     time_limit: float | None = None,
 ) -> PublishedAudit:
-    """Find out which withheld cells of a published table are no secret.
+    """Find out which withheld cells of a published table can be worked out.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ def crosstab(
         A condition, such as ``firms.exports > 0``. It becomes a dimension: the table of those who
         meet it and that of all are protected together, for their difference is a table too.
     inner : bool
-        Whether cells that are no totals are shown. Without them only totals are published, and
+        Whether cells other than totals are shown. Without them only totals are published, and
         protected so that no intersection of `index` and `columns` follows from them: two
         geographies that nest in part. That nobody is in an intersection is taken for known.
     hierarchies, total, negative, decimals, round
@@ -76,7 +76,7 @@ def crosstab(
     time_limit, gap, seed, progress
         See `csp.suppress`.
     comment : str
-        What you say of the table to whoever checks it; it goes with the results.
+        What you say of the table to its checker; it goes with the results.
 
     Returns
     -------

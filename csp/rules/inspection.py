@@ -345,7 +345,7 @@ def _problems(
 
 _MOSTLY, _SPREAD = 0.9, 0.6
 """Share of the records that lie in the main code of theirs, and most that one code may have of all,
-for two columns that nest but for some records: by chance the one is no larger than the other."""
+for two columns that nest but for some records: by chance the one is at most the other."""
 
 
 def _geographies(

@@ -74,7 +74,7 @@ def suppress(
         integer programs in PuLP with HiGHS, "ilp:SCIP" with another solver (`csp.ilp.suppress`).
         A method of your own is a function that takes the problem and returns the pattern in any
         form that `csp.audit` takes. It is audited as it stands, and its name is that of the
-        method; the bound is no more than the cost of what must be suppressed anyway, so nothing is
+        method; the bound is at most the cost of what must be suppressed anyway, so nothing is
         said of the optimum.
     start : (n,) bool, optional
         A safe pattern to improve, in any form that `csp.audit` takes. Cells that must be suppressed

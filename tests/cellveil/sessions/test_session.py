@@ -368,3 +368,62 @@ def test_what_was_asked_comes_back():
         Asked.from_dict({n: v for n, v in asked.to_dict().items() if n != "rules"}, "x")
     with pytest.raises(InputError, match="x: 'more' is not known"):
         Asked.from_dict(asked.to_dict() | {"more": 1}, "x")
+
+
+# ---- a reader of all tables, by linear programs over the finest cells ----------------------------
+
+
+def known_range(tables, of, names, keys, asked):
+    """Least and largest sum over the finest cells that a reader of all tables cannot exclude.
+
+    Nothing of this is shared with the session: neither links nor patterns of a whole.
+    """
+    from scipy.optimize import linprog
+
+    def row(table, label):
+        parts = list(zip(table.names, label, table.roots, strict=True))
+        return [
+            float(all(code in (root, key[names.index(name)]) for name, code, root in parts))
+            for key in keys
+        ]
+
+    rows, sums = [], []
+    for one in tables:
+        table, pattern = one.protected[of].table, one.protected[of].pattern
+        for label, gone, value in zip(table.labels, pattern, table.values, strict=True):
+            if not gone:
+                rows.append(row(table, label))
+                sums.append(float(value))
+    cost = np.array(row(*asked))
+    ends = [sign * linprog(sign * cost, A_eq=rows, b_eq=sums).fun for sign in (1, -1)]
+    return ends[0], ends[1]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_reader_of_all_tables_learns_no_more_than_was_promised(seed):
+    rng = np.random.default_rng(seed)
+    names = ["region", "size", "exports"]
+    keys = [(r, s, e) for r in "nse" for s in "zyx" for e in ("True", "False")]
+    counts = rng.choice([1, 1, 2, 2, 3, 6, 9], len(keys))
+    data = pd.DataFrame([k for k, n in zip(keys, counts, strict=True) for _ in range(n)],
+                        columns=names)  # fmt: skip
+    data["exports"] = data.exports == "True"
+    session = Session(data=data, rules="FREQ(5,20)")
+    calls = [
+        lambda: session.crosstab("region", "size"),
+        lambda: session.crosstab("size", where="exports"),
+        lambda: session.crosstab(["exports", "region"]),
+    ]
+    for number in rng.permutation(3):
+        calls[number]()
+    tables, looked = list(session.tables.values()), 0
+    for one in tables:
+        found = one.protected["count"]
+        problem, table = found.problem, found.table
+        for cell in np.flatnonzero(problem.primary & found.pattern):
+            asked = (table, table.labels[cell])
+            low, high = known_range(tables, "count", names, keys, asked)
+            assert low <= table.values[cell] - problem.lpl[cell] + 1e-6
+            assert high >= table.values[cell] + problem.upl[cell] - 1e-6
+            looked += 1
+    assert looked
