@@ -17,14 +17,15 @@ from cellveil.crosstabs.result import Crosstab
 from cellveil.crosstabs.tabulation import crosstab_of, judging, rules_given, tables_of
 from cellveil.sessions import folder as files
 from cellveil.sessions.asking import Asked, Decision
+from cellveil.sessions.checks import check_nesting, check_options, check_zeros, judged_together
 from csp.errors import InputError
 from csp.exact import Number
 from csp.mechanism import Mechanism, Protected
 from csp.names.guesses import Guided
 from csp.release.release import Release
-from csp.responses import audited_together, protect_responses, rules_for_counts
-from csp.rules import MinFrequency, Rule
-from csp.rules.base import as_rule, parts_of
+from csp.responses import protect_responses, rules_for_counts
+from csp.rules import Rule
+from csp.rules.base import as_rule
 from csp.tables.codes import text_codes
 from csp.tables.columns import column_names, named_columns, native_frame, read_columns
 from csp.tables.hierarchies.hierarchy import Hierarchy
@@ -277,7 +278,7 @@ class Session(metaclass=Guided):
             msg = "there is no table to write; ask for one with session.crosstab(...)"
             raise InputError(msg)
         return files.write(
-            to, _together(kept), self._asked, self._decided, self._title, self._options
+            to, judged_together(kept), self._asked, self._decided, self._title, self._options
         )
 
     finalise = write
@@ -379,9 +380,9 @@ class Session(metaclass=Guided):
         self, records: Crossed, responses: tuple[Response, ...], rules: Rule | str, asked: Asked,
         options: Mapping[str, Any],
     ) -> Crosstab:  # fmt: skip
-        self._check_nesting(records)
+        self._seen = check_nesting(self._seen, records)
         tables = self._made(records, responses, asked)
-        self._check_zeros(rules)
+        check_zeros(rules)
         mechanism = Mechanism(
             judging(rules, tables), width=self._width, singletons=self._singletons
         )
@@ -409,59 +410,9 @@ class Session(metaclass=Guided):
             tables[COUNT] = counts.replace(structural=counts.values == 0)
         return tables
 
-    @staticmethod
-    def _check_zeros(rules: Rule | str) -> None:
-        for part in parts_of(rules):
-            if isinstance(part, MinFrequency) and part.zero_sensitive:
-                msg = (
-                    "a session shows which cells have no record, in all of its tables; a rule to "
-                    "which zeros are sensitive needs a table of its own (cellveil.crosstab)"
-                )
-                raise InputError(msg)
-
-    def _check_nesting(self, records: Crossed) -> None:
-        """Refuse dimensions of which one lies within another, or is not what it was before.
-
-        Tables by both disclose each other's cells by difference, and linking does not see it.
-        """
-        seen = dict(self._seen)
-        for name in records.by:
-            texts = text_codes(records.columns[name])
-            if seen.setdefault(name, texts) != texts:
-                msg = (
-                    f"{name!r} has other codes than in an earlier table of the session; two "
-                    "codings of one column disclose each other: use one, or a hierarchy of both"
-                )
-                raise InputError(msg)
-        sizes = {name: len(set(texts)) for name, texts in seen.items()}
-        for new in records.by:
-            for old in seen:
-                fine, coarse = (new, old) if sizes[new] >= sizes[old] else (old, new)
-                pairs = len(set(zip(seen[fine], seen[coarse], strict=True)))
-                if old != new and sizes[coarse] > 1 and pairs == sizes[fine] < len(seen[fine]):
-                    msg = (
-                        f"each code of {fine!r} lies within one of {coarse!r}, so tables by both "
-                        "disclose cells by difference; begin the session with hierarchies="
-                        f"{{{fine!r}: Hierarchy.from_columns(data, [{coarse!r}, {fine!r}])}} and "
-                        f"ask by {fine!r}: the codes of {coarse!r} are totals then"
-                    )
-                    raise InputError(msg)
-        self._seen = seen
-
-    def _check_options(self, told: Mapping[str, Any], folder: Path) -> None:
-        """Refuse other options than those of the session that wrote a folder."""
-        for name, value in self._options.items():
-            if name in told and told[name] != value:
-                shown = "none" if told[name] in (None, []) else repr(told[name])
-                msg = (
-                    f"the session that wrote {str(folder)!r} had {shown} as {name}=; begin this "
-                    "one with the same, or its tables would be judged in another sense"
-                )
-                raise InputError(msg)
-
     def _read_back(self, folder: Path) -> None:
         """Make the tables that were written before, and compare them."""
-        self._check_options(files.options_of(folder), folder)
+        check_options(self._options, files.options_of(folder), folder)
         for name, (asked, decision, releases) in files.read(folder).items():
             if self._data is None:
                 msg = (
@@ -516,20 +467,3 @@ class Session(metaclass=Guided):
         return mechanism.protect(
             table, keep=Release.of(table, release.pattern), public=~release.pattern
         )
-
-
-def _together(tables: Mapping[str, Crosstab]) -> dict[str, Crosstab]:
-    """Tables with the intervals that follow from all of them, audited once more as one.
-
-    Raises
-    ------
-    CellveilError
-        If they are not safe together; nothing is written then.
-    """
-    found = {name: dict(one.protected) for name, one in tables.items()}
-    for of in dict.fromkeys(of for one in found.values() for of in one):
-        names = [name for name, one in found.items() if of in one]
-        audited = audited_together([found[name][of] for name in names])
-        for name, one in zip(names, audited, strict=True):
-            found[name][of] = one
-    return {name: replace(one, protected=found[name]) for name, one in tables.items()}
