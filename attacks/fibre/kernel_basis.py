@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from csp.attacker.view import graph_parts
 from csp.errors import CertificateError, InputError
+from csp.integer_matrices import generates_whole_lattice, short_basis
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -65,7 +66,7 @@ def kernel(
     columns: list[NDArray[np.int64]] = []
     for part, rows in graph_parts(csr_array(matrix[:, cells])):
         block = matrix[rows][:, cells[part]].toarray().tolist() if len(rows) else []
-        for vector in _reduced(_null_lattice(block, len(part))):
+        for vector in short_basis(_null_lattice(block, len(part))):
             column = np.zeros(n, dtype=np.int64)
             try:
                 column[cells[part]] = vector
@@ -86,20 +87,12 @@ def with_pairs(basis: NDArray[np.int64]) -> NDArray[np.int64]:
 def check_whole(basis: NDArray[np.int64]) -> None:
     """Check that vectors (k, d) generate every integer vector of the space that they span.
 
-    Their lattice has index 1 in it exactly if all invariant factors (Smith normal form) are 1.
-
     Raises
     ------
     CertificateError
         If they do not: tables would be missed.
     """
-    from flint import fmpz_mat
-
-    d = basis.shape[1]
-    if not d:
-        return
-    factors = fmpz_mat(basis.tolist()).snf()
-    if any(factors[i, i] != 1 for i in range(d)):
+    if basis.shape[1] and not generates_whole_lattice(basis.T.tolist()):
         msg = "the kernel vectors do not generate the whole kernel, so tables would be missed"
         raise CertificateError(msg)
 
@@ -127,12 +120,3 @@ def _null_lattice(rows: list[list[int]], k: int) -> list[list[int]]:
         if wrong:
             del basis[wrong[0]]
     return basis
-
-
-def _reduced(basis: list[list[int]]) -> list[list[int]]:
-    """Short vectors of the same lattice."""
-    if len(basis) < 2:
-        return basis
-    from flint import fmpz_mat
-
-    return [[int(v) for v in row] for row in fmpz_mat(basis).lll().tolist()]

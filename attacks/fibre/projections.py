@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import product
 from operator import mul
 from typing import NamedTuple
@@ -19,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
+from csp.integer_matrices import inverse
 
 __all__ = ["Bounds", "echelon", "project"]
 
@@ -144,8 +144,6 @@ def project(
 
 def _largest_coefficients(basis: list[list[int]], ends: list[tuple[int, int, int]]) -> list[int]:
     """How large each coefficient can be while the cells that settle them keep their bounds."""
-    from flint import fmpz_mat
-
     d = len(basis)
     if not d:
         return []
@@ -154,13 +152,9 @@ def _largest_coefficients(basis: list[list[int]], ends: list[tuple[int, int, int
     for t, vector in enumerate(basis):
         later = basis[t + 1 :]
         own.append(next(i for i, v in enumerate(vector) if v and not any(w[i] for w in later)))
-    inverse = fmpz_mat([[vector[i] for vector in basis] for i in own]).inv()
+    coefficients = inverse([[vector[i] for vector in basis] for i in own])
     reach = [max(abs(high - x), abs(x - low)) for x, low, high in (ends[i] for i in own)]
-    shares = [
-        [abs(Fraction(int(inverse[t, j].p), int(inverse[t, j].q))) for j in range(d)]
-        for t in range(d)
-    ]
-    return [math.ceil(sum(map(mul, row, reach))) for row in shares]
+    return [math.ceil(sum(map(mul, map(abs, row), reach))) for row in coefficients]
 
 
 def _rounded(left: tuple[int, ...], right: int, made_of: int) -> _Inequality:

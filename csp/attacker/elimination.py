@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
 from csp.errors import OutOfTime
+from csp.integer_matrices import solve
 
 __all__ = ["determined", "entries", "solved", "whole_direction"]
 
@@ -237,7 +238,6 @@ def _dense(
     rows: list[dict[int, int]], columns: list[int], right: list[NDArray[Any]]
 ) -> tuple[NDArray[Any], int] | None:
     """Solve what elimination has left, which may have more relations than cells."""
-    from flint import fmpz_mat
     from scipy.linalg import qr
 
     size = len(columns)
@@ -250,12 +250,9 @@ def _dense(
             dense[at, place[j]] = a
     # Independent relations; in floats, where a wrong choice only makes the system singular.
     chosen = np.sort(qr(dense.T.astype(np.float64), mode="r", pivoting=True)[1][:size])
-    square = fmpz_mat(size, size, dense[chosen].ravel().tolist())
-    wanted = np.stack([right[i] for i in chosen.tolist()])
-    try:
-        answer = square.solve(fmpz_mat(*wanted.shape, wanted.ravel().tolist()))
-    except ZeroDivisionError:
+    wanted = [right[i].tolist() for i in chosen.tolist()]
+    answer = solve(dense[chosen].tolist(), wanted)
+    if answer is None:
         return None
-    numerators, divisor = answer.numer_denom()
-    lines = [[int(a) for a in line] for line in numerators.tolist()]
-    return np.array(lines, dtype=object), int(divisor)
+    numerators, divisor = answer
+    return np.array(numerators, dtype=object), divisor

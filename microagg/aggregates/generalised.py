@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 from csp.exact import units_text, units_to_numbers
+from csp.integer_matrices import reduced_rows
 from csp.tables.cross.frames import columns_to_frame
 from microagg.aggregates.functions import Aggregate, Linear, reach
 from microagg.records import Bools, Frozen, Ints
@@ -308,9 +309,5 @@ def _uniform(numbers: Ints, classes: Ints, count: int) -> Bools:
 
 def _determines(weights: Sequence[Sequence[Fraction]], mask: Bools) -> bool:
     """Whether weighted sums of the marked attributes fix the value of one of them."""
-    from flint import fmpq, fmpq_mat
-
     marked = [[w for w, m in zip(ws, mask, strict=True) if m] for ws in weights]
-    table = [[fmpq(w.numerator, w.denominator) for w in ws] for ws in marked]
-    reduced, rank = fmpq_mat(table).rref()
-    return any(sum(reduced[i, j] != 0 for j in range(reduced.ncols())) == 1 for i in range(rank))
+    return any(sum(w != 0 for w in row) == 1 for row in reduced_rows(marked))

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError, phrase
 from csp.exact import Number, exact, number_text
+from csp.integer_matrices import null_vectors, reduced_rows, short_basis
 from microagg.records import Ints, Records, read_records
 
 __all__ = ["Identity", "as_identities", "detect_identities"]
@@ -324,30 +325,20 @@ def _samples(records: Records) -> Iterator[Ints]:
 
 def _kernel(records: Records, sample: Ints) -> list[Identity]:
     """Identities that a sample obeys exactly, with small coefficients."""
-    from flint import fmpz_mat
-
     rows = np.unique(records.units[sample], axis=0).tolist()
     unit = 10**records.scale
-    kernel, rank = fmpz_mat([[*row, -unit] for row in rows]).nullspace()
-    if rank == 0:
-        return []
-    basis = fmpz_mat([[int(kernel[i, j]) for i in range(kernel.nrows())] for j in range(rank)])
-    short = basis.lll()
-    vectors = ([int(short[i, j]) for j in range(short.ncols())] for i in range(rank))
+    vectors = short_basis(null_vectors([[*row, -unit] for row in rows]))
     return [found for v in vectors if (found := _identity(v, records.names)) is not None]
 
 
 def _short(records: Records, sample: Ints) -> list[Identity]:
     """Find combinations of attributes that nearly vanish, or nearly are constant, on a sample."""
-    from flint import fmpz_mat
-
     units = records.units[sample]
     d, m = len(records.names), len(sample)
     rows = [[int(i == j) for i in range(d)] + units[:, j].tolist() for j in range(d)]
-    short = fmpz_mat([*rows, [0] * d + [1] * m]).lll()
     found = []
-    for i in range(d + 1):
-        coefficients = [int(short[i, j]) for j in range(d)]
+    for vector in short_basis([*rows, [0] * d + [1] * m]):
+        coefficients = vector[:d]
         sums = units.astype(object) @ np.array(coefficients, dtype=object)
         often, counts = np.unique(sums.astype(str), return_counts=True)
         constant = Fraction(int(often[int(np.argmax(counts))]), 10**records.scale)
@@ -381,7 +372,6 @@ def _identity(vector: Sequence[int], names: Sequence[str]) -> Identity | None:
 
 def _independent(kept: dict[Identity, float], names: Sequence[str]) -> tuple[Identity, ...]:
     """Drop identities that follow from others: the shorter ones stay."""
-    from flint import fmpq, fmpq_mat
 
     def order(identity: Identity) -> tuple[Any, ...]:
         sizes = sum(abs(c) for _, c in identity.terms)
@@ -389,11 +379,10 @@ def _independent(kept: dict[Identity, float], names: Sequence[str]) -> tuple[Ide
         return (len(identity.terms), sizes, -kept[identity], places, identity.constant)
 
     chosen: list[Identity] = []
-    rows: list[list[Any]] = []
+    rows: list[list[Fraction]] = []
     for identity in sorted(kept, key=order):
-        constant = fmpq(identity.constant.numerator, identity.constant.denominator)
-        row = [fmpq(int(c)) for c in identity.column(names)] + [constant]
-        if fmpq_mat([*rows, row]).rank() > len(rows):
+        row = [*map(Fraction, map(int, identity.column(names))), identity.constant]
+        if len(reduced_rows([*rows, row])) > len(rows):
             rows.append(row)
             chosen.append(identity)
     return tuple(chosen)
