@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from csp.attacker.integer_matrices import generates_whole_lattice, short_basis
 from csp.attacker.view import graph_parts
 from csp.errors import CertificateError, InputError
-from csp.integer_matrices import generates_whole_lattice, short_basis
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.attacker.integer_matrices import inverse
 from csp.errors import InputError
-from csp.integer_matrices import inverse
 
 __all__ = ["Bounds", "echelon", "project"]
 

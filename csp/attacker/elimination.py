@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.attacker.integer_matrices import solve
 from csp.clock import UNLIMITED, Clock
 from csp.errors import OutOfTime
-from csp.integer_matrices import solve
 
 __all__ = ["determined", "entries", "solved", "whole_direction"]
 

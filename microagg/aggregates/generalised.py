@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.attacker.integer_matrices import reduced_rows
 from csp.errors import InputError
 from csp.exact import units_text, units_to_numbers
-from csp.integer_matrices import reduced_rows
 from csp.tables.cross.frames import columns_to_frame
 from microagg.aggregates.functions import Aggregate, Linear, reach
 from microagg.records import Bools, Frozen, Ints

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.attacker.integer_matrices import null_vectors, reduced_rows, short_basis
 from csp.errors import InputError, phrase
 from csp.exact import Number, exact, number_text
-from csp.integer_matrices import null_vectors, reduced_rows, short_basis
 from microagg.records import Ints, Records, read_records
 
 __all__ = ["Identity", "as_identities", "detect_identities"]

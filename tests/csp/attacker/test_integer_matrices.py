@@ -11,7 +11,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from csp.integer_matrices import (
+from csp.attacker.integer_matrices import (
     generates_whole_lattice,
     inverse,
     null_vectors,
@@ -110,7 +110,7 @@ def coordinates(vector: list[int], basis: list[list[int]]) -> list[Fraction] | N
 
 
 def test_sympy_and_flint_are_called_through_one_door() -> None:
-    door = ROOT / "csp" / "integer_matrices.py"
+    door = ROOT / "csp" / "attacker" / "integer_matrices.py"
     callers = set()
     for path in (path for name in LIBRARY for path in (ROOT / name).rglob("*.py")):
         names = imported(ast.parse(path.read_text()))

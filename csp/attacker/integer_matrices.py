@@ -40,7 +40,7 @@ def short_basis(rows: Rows) -> list[list[int]]:
     Examples
     --------
     >>> short_basis([[1, 0, 4], [0, 1, 5]])
-    [[-1, 1, 1], [3, -2, 2]]
+    [[-1, 1, 1], [2, -1, 3]]
     """
     if len(rows) < 2:
         return [list(map(int, row)) for row in rows]
