@@ -30,6 +30,7 @@ _AT_ONCE = 20
 """Carried inequalities added to the programs at a time."""
 
 _SMALL = {
+    "mip_allow_restart": False,
     "mip_detect_symmetry": False,
     "mip_heuristic_effort": 0.0,
     "mip_heuristic_run_feasibility_jump": False,
@@ -126,10 +127,14 @@ class PreferredPattern:
     ) -> NDArray[np.bool_] | None:  # fmt: skip
         """Find a safe pattern whose objective is below the published one's; None if none is."""
         problem, whole = self._problem, objective.astype(np.int64)
+        # Any pattern below the published one will do: a row instead of an objective, which costs
+        # two thirds (825 candidates of a 4x4x4 table: 37 and 23 s of CPU time in programs).
+        asked = np.zeros_like(objective)
+        limits = [*limits, (whole, beaten - int(step))]
         while True:
             self._clock.check("a table was tested")
             answer = self._master.search(
-                objective, candidates=candidates, kept=kept, limits=limits, step=step,
+                asked, candidates=candidates, kept=kept, limits=limits, step=step,
                 clock=self._clock, options=_SMALL,
             )  # fmt: skip
             if answer.status == "infeasible":
@@ -139,7 +144,11 @@ class PreferredPattern:
                 raise OutOfTime(msg)
             found = answer.x > 0.5
             if int(whole[found & problem.free].sum()) >= beaten:
-                return None
+                if asked.any():
+                    return None
+                # The row was not kept to the unit.
+                asked, limits = objective, limits[:-1]
+                continue
             if self._cut_off(found.astype(np.float64), whole=True):
                 continue
             if self._is_safe(found):
