@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import threading
@@ -22,7 +23,7 @@ from csp.errors import InputError
 
 __all__ = ["serve"]
 
-ADDRESS = "127.0.0.1"
+HOME = "127.0.0.1"
 CHECK = 1.0
 """Seconds between two looks at whether the page is still open."""
 
@@ -38,19 +39,21 @@ WITHOUT_TERMINAL = "For another address, end cellveil and start it again."
 
 
 def serve(
-    data: Path | None = None, *, port: int = 0, browser: bool = True, idle: float | None = None
-) -> None:
+    data: Path | None = None, *, address: str = HOME, port: int = 0, browser: bool = True,
+    idle: float | None = None,
+) -> None:  # fmt: skip
     """Serve the page and return when it is over: Ctrl-C, or no open page for `idle` seconds.
 
     Everything that is uploaded or computed lies in a private folder (mode 700), which is removed at
     the end. Port 0 takes a free one; one that is taken is refused. The address that is printed and
-    the one that the browser gets open the page once each.
+    the one that the browser gets open the page once each. Another `address` is for containers: the
+    page still answers only browsers that call it by this machine's own name.
     """
     mask = os.umask(0o077)
     os.umask(mask)
-    with _bound(port) as listening, private_folder() as base:
+    with _bound(address, port) as listening, private_folder() as base:
         tickets = Tickets()
-        home = f"http://{ADDRESS}:{listening.getsockname()[1]}/?token="
+        home = f"http://{HOME}:{listening.getsockname()[1]}/?token="
 
         def give() -> None:
             tell(home + tickets.issue())
@@ -86,16 +89,19 @@ def serve(
             desks.close()
 
 
-def _bound(port: int) -> socket.socket:
-    """Socket of this machine's inner address."""
+def _bound(address: str, port: int) -> socket.socket:
+    """Socket of an address of this machine."""
     found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        found.bind((ADDRESS, port))
+        found.bind((address, port))
         found.listen()  # who opens the address at once waits, and is not refused
     except OSError as error:
         found.close()
-        msg = f"--port {port}: {error.strerror}; leave it out to take a free one"
+        if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+            msg = f"--address {address}: this machine does not have it; leave it out for {HOME}"
+        else:
+            msg = f"--port {port}: {error.strerror}; leave it out to take a free one"
         raise InputError(msg) from error
     return found
 

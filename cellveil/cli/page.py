@@ -18,6 +18,14 @@ def page(
     ] = None,
     *,
     port: Annotated[int, option("Port; 0 takes a free one.", "NUMBER", min=0, max=65535)] = 0,
+    address: Annotated[
+        str,
+        option(
+            "Address of this machine to listen on; inside a container 0.0.0.0, where the port is "
+            "published to 127.0.0.1.",
+            "ADDRESS",
+        ),
+    ] = "127.0.0.1",
     browser: Annotated[
         bool, flag("Open the page in the browser.", "--browser/--no-browser")
     ] = True,
@@ -30,8 +38,8 @@ def page(
 ) -> None:
     """Open a page on which a table is protected by choosing: file, dimensions, rules, result.
 
-    It is served to this machine alone (127.0.0.1), to the browser that opens the address printed
-    here, once; in a terminal, Enter prints another.
+    It is served to this machine alone (127.0.0.1, or a container's own --address), to the browser
+    that opens the address printed here, once; in a terminal, Enter prints another.
     Nothing stays on disk that was not saved. Needs: pip install "cellveil[app]".
     """
     from importlib.util import find_spec
@@ -42,4 +50,4 @@ def page(
         refuse(f"there is no file {str(data)!r}")
     from cellveil.app.serve import serve
 
-    serve(data, port=port, browser=browser, idle=60 * idle or None)
+    serve(data, address=address, port=port, browser=browser, idle=60 * idle or None)

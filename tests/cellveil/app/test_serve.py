@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import socket
 import stat
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -260,3 +262,29 @@ def test_a_file_that_is_too_large_is_refused_with_a_way(tmp_path: Path) -> None:
             status, _ = served.get(f"/{to}", method="POST", **{"content-length": "2000"})
             assert status == 413
             ended(served)
+
+
+def test_another_address_answers_only_who_calls_it_by_this_machines_name(tmp_path: Path) -> None:
+    """As in a container, whose port is published to 127.0.0.1: here another loopback address."""
+    with serving(tmp_path, "--address", "127.0.0.2") as served:
+        port = int(served.host.split(":")[1])
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port), timeout=5)
+        token = served.address.split("/", 3)[3]
+        for host, wanted in ((f"127.0.0.2:{port}", 403), (f"127.0.0.1:{port}", 200)):
+            line = http.client.HTTPConnection("127.0.0.2", port, timeout=20)
+            line.request("GET", f"/{token}", headers={"Host": host})
+            answer = line.getresponse()
+            answer.read()
+            assert answer.status == wanted
+            line.close()
+
+
+@pytest.mark.parametrize("address", ["192.0.2.1", "nowhere.invalid"])
+def test_an_address_of_another_machine_is_refused(address: str) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "cellveil", "app", "--address", address, "--no-browser"],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 2
+    assert f"--address {address}: this machine does not have it; leave it out" in ran.stderr
