@@ -1,0 +1,87 @@
+# Facts about what comes back; the command has to be there (see cellveil_command()).
+library(cellveil)
+command <- try(cellveil_command(), silent = TRUE)
+if (inherits(command, "try-error")) {
+  cat("skipped:", conditionMessage(attr(command, "condition")), "\n")
+  quit(status = 0)
+}
+refused <- function(call, words) {
+  message <- tryCatch({ call; "" }, error = conditionMessage)
+  if (!grepl(words, message, fixed = TRUE)) stop("expected '", words, "', got '", message, "'")
+}
+
+# Counts of 40 persons in five cells, one of them with two.
+people <- data.frame(
+  region = factor(rep(c("Süd", "Nord", "West, \"Tal\""), c(14, 14, 12)), levels = c("West, \"Tal\"", "Süd", "Nord")),
+  sex = c(rep(c("f", "m"), c(12, 2)), rep(c("f", "m"), c(7, 7)), rep(c("f", "m"), c(6, 6)))
+)
+safe <- protect(people, c("region", "sex"), "FREQ(3,10)")
+stopifnot(
+  inherits(safe, "cellveil_table"), nrow(safe) == 12,
+  is.na(safe$value[safe$region == "Süd" & safe$sex == "m"]),
+  # Every published count is that of the data.
+  all(vapply(which(!is.na(safe$value)), function(i) {
+    inside <- (safe$region[i] == "Total" | people$region == safe$region[i]) &
+      (safe$sex[i] == "Total" | people$sex == safe$sex[i])
+    sum(inside) == safe$value[i]
+  }, logical(1))),
+  sum(is.na(safe$value)) == 4
+)
+# What is suppressed is not in what comes back: four cells that any table with these margins may have.
+swapped <- people
+swapped$sex[c(1, 15)] <- "m"
+swapped$sex[c(13, 22)] <- "f"
+stopifnot(identical(table(people), table(swapped)))
+
+wide <- crosstab(safe, mark = "*")
+stopifnot(
+  names(wide)[1] == "region", setequal(names(wide), c("region", "f", "m", "Total")),
+  wide$m[wide$region == "Süd"] == "*", wide$Total[wide$region == "Total"] == "40"
+)
+
+found <- audit(safe)
+stopifnot(found$suppressed == 4, found$disclosed == 0, identical(facts(found)$cells, found$cells))
+# One sum less withheld, and both cells of a row follow.
+poor <- data.frame(r = c("a", "a", "a", "b", "b", "b", "Total", "Total", "Total"),
+                   c = rep(c("x", "y", "Total"), 3), n = c("[c]", "5", "9", "1", "2", "3", "5", "7", "12"))
+worked_out <- audit(poor, by = c("r", "c"), value = "n", marks = "uk")
+stopifnot(worked_out$suppressed == 1, worked_out$disclosed == 1)
+
+again <- protect(people, c("region", "sex"), "FREQ(3,10)", keep = safe)
+stopifnot(all(is.na(again$value[is.na(safe$value)])))
+stopifnot(length(attack(safe)) > 0)
+part <- safe[safe$sex == "f", ]
+stopifnot(!inherits(part, "cellveil_table"), is.null(attr(part, "release")))
+
+# Numbers go there and back as they are.
+sums <- data.frame(g = rep(c("a", "b"), each = 4), v = c(0.1, 1e5, 123456.789, 2.5, 7, 1e-3, 3, 4))
+total <- protect(sums, "g", "FREQ(2,10)", value = "v")
+stopifnot(isTRUE(all.equal(total$value[total$g == "Total"], sum(sums$v))))
+
+places <- data.frame(country = c("N", "N", "S", "S"), region = c("N1", "N2", "S1", "S2"))
+tree <- hierarchy(places)
+stopifnot(identical(tree$name, c("N", "N1", "N2", "S", "S1", "S2")), identical(nchar(tree$level), c(1L, 2L, 2L, 1L, 2L, 2L)))
+file <- tempfile(fileext = ".hrc")
+write_hrc(tree, file)
+stopifnot(identical(readLines(file), c("N", "@N1", "@N2", "S", "@S1", "@S2")), identical(read_hrc(file), tree))
+# The form of sdcTable, whose first line is the total.
+write_hrc(data.frame(level = c("@", "@@", "@@"), name = c("Total", "a", "b")), file)
+stopifnot(identical(readLines(file), c("a", "b")))
+units <- data.frame(region = rep(places$region, each = 5))
+nested <- protect(units, "region", "FREQ(3,10)", hierarchies = list(region = tree))
+stopifnot(nested$value[nested$region == "N"] == 10, nested$value[nested$region == "Total"] == 20)
+
+masked <- microaggregate(data.frame(age = c(1, 2, 3, 11, 12, 13), town = "x"), 3, "age", keep = "town")
+stopifnot(identical(sort(masked$age), c(2, 2, 2, 12, 12, 12)), all(masked$town == "x"))
+
+stopifnot(inspect(people, c("region", "sex"))$records == 40)
+
+refused(protect(people, "regoin", "FREQ(3,10)"), "by = \"regoin\": the data has no such column; it has region, sex")
+refused(protect(people, "region", "NOPE(3)"), "NOPE")
+refused(protect(people, "region", "FREQ(3,10)", NULL, NULL, list(), NULL, FALSE, 20), "need names")
+refused(protect("nowhere.csv", "region", "FREQ(3,10)"), "there is no file 'nowhere.csv'")
+refused(hierarchy(data.frame(a = c("N", "S"), b = c("x", "x"))), "lies in two codes")
+refused(crosstab(people), "what protect() returned")
+options(cellveil.command = "/nowhere/cellveil")
+refused(protect(people, "region", "FREQ(3,10)"), "there is no command '/nowhere/cellveil'")
+cat("all facts hold\n")
