@@ -46,7 +46,10 @@ ROWS = 100
 PANELS = 20
 """Panels on screen."""
 
-GUTTER = 3
+PARTS = 12
+"""Parts of a cross table that is wider than the screen, beyond which it is a list."""
+
+GUTTER = 2
 """Blanks between two columns."""
 
 SHORTEST = 9
@@ -59,21 +62,24 @@ SHORTEST = 9
 def published_grid(
     protected: Protected, console: Console, *, reveal: bool = False, long: bool = False
 ) -> Group | Grid:
-    """Lay out the published table: crossed where it fits, with `long` or else one row per cell.
+    """Lay out the published table: crossed, with `long` or in many parts one row per cell.
 
     Suppressed cells are a cross; with `reveal` they show their value in red. Further dimensions
-    are panels, that of all totals first.
+    are panels, that of all totals first; columns that are too many for the screen stand one part
+    below the other, each beside the headings of the rows.
     """
     table = protected.table
     shown = _texts(protected, console, reveal=reveal)
     if not long and len(table.names) > 1:
-        for turned in (False, True):
-            layout = cross_table(table)
-            if turned:
-                layout = cross_table(table, layout.across, layout.down)
-            found = [_crossed(layout, panel, shown) for panel in layout.panels[:PANELS]]
-            if max(least for _, least in found) <= console.width:
-                return _stacked(layout, [grid for grid, _ in found])
+        straight = cross_table(table)
+        ways = []
+        for layout in (straight, cross_table(table, straight.across, straight.down)):
+            ways.append((layout, _parts(layout, shown, console.width)))
+            if len(ways[-1][1]) == 1:
+                break
+        layout, parts = min(ways, key=lambda way: len(way[1]))
+        if len(parts) <= PARTS:
+            return _stacked(layout, shown, parts)
     grid = _plain(table)
     grid.add_column("value", justify="right", no_wrap=True)
     for label, text in zip(table.labels, shown, strict=True):
@@ -81,18 +87,22 @@ def published_grid(
     return grid
 
 
-def _stacked(layout: CrossTable, grids: Sequence[Grid]) -> Group | Grid:
+def _stacked(
+    layout: CrossTable, shown: Sequence[Text], parts: Sequence[Sequence[int]]
+) -> Group | Grid:
     """Panels one below the other, each with its codes, and how many are not shown."""
-    if not layout.further:
-        return grids[0]
-    parts: list[Any] = []
-    for panel, grid in zip(layout.panels, grids, strict=False):
-        pairs = zip(layout.further, panel.codes, strict=True)
-        parts += [Text(", ".join(f"{printable(n)} {printable(c)}" for n, c in pairs), "bold"), grid]
-    left = len(layout.panels) - len(grids)
+    panels = layout.panels[:PANELS]
+    below: list[Any] = []
+    for panel in panels:
+        if layout.further:
+            pairs = zip(layout.further, panel.codes, strict=True)
+            codes = ", ".join(f"{printable(n)} {printable(c)}" for n, c in pairs)
+            below.append(Text(codes, "bold"))
+        below += [_crossed(layout, panel, shown, part) for part in parts]
+    left = len(layout.panels) - len(panels)
     if left:
-        parts.append(Text(f"{left} more panels; --layout long or a file has every cell.", "dim"))
-    return Group(*parts)
+        below.append(Text(f"{left} more panels; --layout long or a file has every cell.", "dim"))
+    return below[0] if len(below) == 1 else Group(*below)
 
 
 def intervals_grid(protected: Protected) -> Grid:
@@ -108,31 +118,62 @@ def intervals_grid(protected: Protected) -> Grid:
     return grid
 
 
-def _crossed(layout: CrossTable, panel: Panel, shown: Sequence[Text]) -> tuple[Grid, int]:
-    """Cross table of a panel, and the least width at which no number is broken."""
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
-    heads = ["  " * row.depth + printable(row.code) for row in layout.rows]
+def _kept(panel: Panel) -> list[int]:
+    """Rows of a panel that are shown; the last one is the total."""
+    rows = [r for r, cells in enumerate(panel.cells) if (cells >= 0).any()]
+    return rows if len(rows) <= ROWS else [*rows[: ROWS - 1], rows[-1]]
+
+
+def _headings(layout: CrossTable) -> list[str]:
+    return ["  " * row.depth + printable(row.code) for row in layout.rows]
+
+
+def _widths(layout: CrossTable, shown: Sequence[Text]) -> list[int]:
+    """Widths of the columns of all panels on screen at which no number is broken."""
+    widths = [min(len(printable(column.code)), SHORTEST) for column in layout.columns]
+    for panel in layout.panels[:PANELS]:
+        for row in _kept(panel):
+            for c, cell in enumerate(panel.cells[row].tolist()):
+                if cell >= 0:
+                    widths[c] = max(widths[c], len(shown[cell]))
+    return widths
+
+
+def _parts(layout: CrossTable, shown: Sequence[Text], width: int) -> list[list[int]]:
+    """Columns that fit on the screen beside each other; one a part if not even one does."""
+    first = max(len(head) for head in (*_headings(layout), printable(layout.down))) + GUTTER
+    parts: list[list[int]] = []
+    left = 0
+    for c, least in enumerate(_widths(layout, shown)):
+        if not parts or least + GUTTER > left:
+            parts.append([])
+            left = width - first
+        parts[-1].append(c)
+        left -= least + GUTTER
+    return parts
+
+
+def _crossed(
+    layout: CrossTable, panel: Panel, shown: Sequence[Text], columns: Sequence[int]
+) -> Grid:
+    """Cross table of some columns of a panel."""
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), collapse_padding=True)
+    heads, widths = _headings(layout), _widths(layout, shown)
     first = max(len(head) for head in (*heads, printable(layout.down)))
     grid.add_column(_plainly(layout.down), min_width=first, no_wrap=True)
-    least = first + GUTTER
-    kept = [r for r, cells in enumerate(panel.cells) if (cells >= 0).any()]
-    unseen = len(kept) - ROWS
-    if unseen > 0:
-        # The last row is the total.
-        kept = [*kept[: ROWS - 1], kept[-1]]
-    body = [[shown[cell] if cell >= 0 else Text() for cell in panel.cells[r]] for r in kept]
-    for c, column in enumerate(layout.columns):
-        title = _plainly(column.code)
-        width = max(min(len(title), SHORTEST), *(len(line[c]) for line in body))
-        if column.total:
+    for c in columns:
+        title = _plainly(layout.columns[c].code)
+        if layout.columns[c].total:
             title.style = "bold"
-        grid.add_column(title, justify="right", min_width=width, overflow="fold")
-        least += width + GUTTER
-    for place, (r, line) in enumerate(zip(kept, body, strict=True)):
+        grid.add_column(title, justify="right", min_width=widths[c], overflow="fold")
+    kept = _kept(panel)
+    unseen = int((panel.cells >= 0).any(axis=1).sum()) - len(kept)
+    for place, r in enumerate(kept):
         if unseen > 0 and place == len(kept) - 1:
             grid.add_row(Text(f"... {unseen} more", "dim"))
+        line = [shown[cell] if cell >= 0 else Text() for cell in panel.cells[r][columns]]
         grid.add_row(Text(heads[r]), *line, style="bold" if layout.rows[r].total else "")
-    return grid, least
+    return grid
 
 
 def _plain(table: Table) -> Grid:
