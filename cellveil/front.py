@@ -139,6 +139,7 @@ def _answering(ctx: Any, command: Callable[[], Any]) -> Iterator[None]:
         program = ctx.find_root().info_name or "cellveil"
         found = message_of(error, options_of(command()), program=program)
         if found is None:
+            _name_owners(error, ctx.find_root().command)
             _shorten(error)
             raise
         message, code = found
@@ -153,6 +154,27 @@ def _shorten(error: Exception) -> None:
 
     if isinstance(getattr(error, "message", None), str):
         error.message = shortened(error.message)  # type: ignore[attr-defined]
+
+
+def _name_owners(error: Any, program: Any) -> None:
+    """Have an unknown option that other commands know name these, in place of its neighbours."""
+    option = getattr(error, "option_name", None)
+    if not hasattr(error, "possibilities") or option is None:
+        return
+    owners = [name for name, command in _named(program) if option in options_of(command)]
+    if owners:
+        *more, last = owners
+        error.message = f"{option} is an option of {', '.join(more)}{' and ' if more else ''}{last}"
+        error.possibilities = None
+
+
+def _named(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
+    """Commands that help lists, with the names by which they are called."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from _named(command, f"{before}{name} ")
+        elif not command.hidden:
+            yield f"{before}{name}", command
 
 
 def options_of(command: Any) -> set[str]:
