@@ -41,6 +41,8 @@ class Front(TyperGroup):
         super().__init__(**options)
         for command in _leaves(self):
             command.params += _switches(json="summary" in {param.name for param in command.params})
+            # An example is one line, to be copied: the mark keeps the parser from wrapping it.
+            command.help = (command.help or "").replace("\n\n$ ", "\n\n\b\n$ ")
 
     def make_context(self, *args: Any, **options: Any) -> Any:
         """Read the arguments."""

@@ -72,7 +72,10 @@ app.command("app")(page)
 
 @app.command()
 def demo() -> None:
-    """Protect and audit a bundled table, and show what that means."""
+    """Protect and audit a bundled table, and show what that means.
+
+    $ cellveil demo
+    """
     from cellveil.cli.installation.demo import run_demo
 
     run_demo(terminal())
@@ -90,7 +93,10 @@ def doctor(
         ),
     ] = False,
 ) -> None:
-    """Check that this installation works: versions, name clashes, solvers, caches."""
+    """Check that this installation works: versions, name clashes, solvers, caches.
+
+    $ cellveil doctor --compile
+    """
     from cellveil.cli.installation.doctor import run_doctor
 
     if compile_:

@@ -54,6 +54,8 @@ def run(
 ) -> None:
     """Run jobs: read the tables, link those that share cells, protect, audit, write.
 
+    $ cellveil run job.toml
+
     Each job's files appear together when all its tables are protected. A job that fails does not
     stop the others. Beside the results, NAME.result.json holds the versions and the SHA-256 of
     what was written; the same job gives the same bytes. NAME.internal.json beside the job, which is
@@ -150,7 +152,10 @@ def init(
         Path | None, option("tau-ARGUS batch file (.arb) to translate.", "FILE", "--from")
     ] = None,
 ) -> None:
-    """Write a job with every key and what it means, to be filled in, or one from a batch file."""
+    """Write a job with every key and what it means, to be filled in, or one from a batch file.
+
+    $ cellveil init job.toml
+    """
     from cellveil.jobs.batch import read_batch
     from cellveil.jobs.draft import job_text
     from cellveil.jobs.job import is_outside

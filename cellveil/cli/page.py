@@ -38,6 +38,8 @@ def page(
 ) -> None:
     """Open a page on which a table is protected by choosing: file, dimensions, rules, result.
 
+    $ cellveil app survey.csv
+
     It is served to this machine alone (127.0.0.1, or a container's own --address), to the browser
     that opens the address printed here, once; in a terminal, Enter prints another.
     Nothing stays on disk that was not saved. Needs: pip install "cellveil[app]".

@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -29,6 +30,7 @@ from cellveil.cli.app import app
 from cellveil.cli.installation.doctor import MODULES, checks
 from csp import read_jj, write_jj
 from csp.tables.argus import read_microdata
+from tests.support.commands import commands
 from tests.support.shared import ROOT, shared_data
 
 RULES = "P(10,1)|FREQ(3,10)"
@@ -1005,3 +1007,20 @@ def test_doctor_looks_for_every_package_that_is_needed() -> None:
     lines = requires("cellveil") or []
     needed = {re.split(r"[<>=!~; ]", line)[0] for line in lines if "extra ==" not in line}
     assert set(MODULES) == needed
+
+
+def test_help_begins_with_an_example_that_the_command_takes() -> None:
+    seen = 0
+    for words, command in commands().items():
+        said = (
+            CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "80"}).output.splitlines()
+        )
+        assert max(map(len, said)) <= 80
+        example = next(line for line in said[:8] if line.startswith("  $ "))
+        program, *rest = shlex.split(example.removeprefix("  $ "))
+        assert program == "cellveil"
+        assert tuple(rest[: len(words)]) == words
+        # Unknown options and missing ones are errors of the parser.
+        with command.make_context(words[-1], rest[len(words) :]):
+            seen += 1
+    assert seen > 15

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
 import csp
 from cellveil.cli.app import app
+from tests.support.commands import commands
 
 RECORDS = "r,s,v,f\n" + "".join(
     f"{r},{s},{v},{r}{s}{v % 4}\n" for r in "ab" for s in "xy" for v in (90, 5, 7, 8, 9)
@@ -100,26 +98,18 @@ def test_refusals_of_a_job_name_it_and_its_keys(folder: Path) -> None:
     assert "j.toml, [solver]: solver HiGHS is for method ilp" in run("run", "j.toml", code=2)
 
 
-def leaves(group: Any, before: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], set[str]]]:
-    for name, command in group.commands.items():
-        if hasattr(command, "commands"):
-            yield from leaves(command, (*before, name))
-        elif not command.hidden:
-            yield (
-                (*before, name),
-                {word for param in command.params for word in param.opts if word.startswith("-")},
-            )
-
-
 def test_an_option_of_other_commands_names_them() -> None:
-    commands = dict(leaves(typer.main.get_command(app)))
-    assert len(commands) > 12
+    options = {
+        words: {word for param in command.params for word in param.opts if word.startswith("-")}
+        for words, command in commands().items()
+    }
+    assert len(options) > 12
     tried = 0
-    for words, own in [*commands.items()][::3]:
+    for words, own in [*options.items()][::3]:
         # One option of each other command, if there is one that this command does not have.
-        for option in {min({*theirs} - own, default="") for theirs in commands.values()} - {""}:
+        for option in {min({*theirs} - own, default="") for theirs in options.values()} - {""}:
             said = CliRunner().invoke(app, [*words, option, "1"]).output
-            owners = [" ".join(name) for name, theirs in commands.items() if option in theirs]
+            owners = [" ".join(name) for name, theirs in options.items() if option in theirs]
             sentence = said.replace("\n", " ").split(f"{option} is an option of ")[1]
             assert sentence.strip().replace(" and ", ", ").split(", ") == owners
             tried += 1

@@ -47,6 +47,8 @@ def check(
 ) -> None:
     """Check a masked file for k-anonymity, l-diversity of three kinds, and t-closeness.
 
+    $ cellveil microdata check masked.csv --quasi-identifiers age,town
+
     -p asks for distinct values (p-sensitivity). Without anything asked for it only measures. Rows
     are counted from 1. Exit codes: 0 all that was asked for holds, 1 some does not, 2 bad input.
     """
@@ -136,6 +138,8 @@ def attack(
     summary: options.Summary = None,
 ) -> None:
     """Attack a masked file: values that a class discloses, links of persons to records, ranks.
+
+    $ cellveil microdata attack masked.csv --quasi-identifiers age,town
 
     Homogeneity takes the masked file and its confidential columns. With --original, persons are
     linked to masked records by the quasi-identifiers (all that both files have and that is not

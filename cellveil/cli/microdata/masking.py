@@ -73,6 +73,8 @@ def swap(
 ) -> None:
     """Swap confidential values within groups of at least k: links are right with 1/k at most.
 
+    $ cellveil microdata swap persons.csv -k 5 --confidential income -o masked.csv
+
     All columns stay in the file (Soria-Comas and Domingo-Ferrer 2012). The coins are those of the
     operating system; no file that is written discloses them.
     """
@@ -148,6 +150,8 @@ def anonymise(
     reveal: options.RevealOriginals = False,
 ) -> None:
     """Replace values by ranges until the aggregates an attacker knows match at least k records.
+
+    $ cellveil microdata anonymise persons.csv -k 5 -o masked.csv
 
     Only the columns of --attributes are published (Gkountouna, Lepenioti and Terrovitis 2013).
     """

@@ -51,6 +51,8 @@ def microaggregate(
 ) -> None:
     """Replace records by the means of clusters of at least k, with no sensitive mean.
 
+    $ cellveil microdata microaggregate persons.csv -k 5 -o masked.csv
+
     With --rules the means are judged like cells of a table; with --comply they are made to pass,
     and only then is a file written. Exit codes: 0 safe, 1 unsafe or impossible, 2 bad input.
     """

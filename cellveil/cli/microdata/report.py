@@ -48,6 +48,8 @@ def report(
 ) -> None:
     """Write one HTML page about a masked file of any tool: checks, attacks, utility.
 
+    $ cellveil microdata report persons.csv masked.csv -o masked.html
+
     Without --reveal it says what anybody can find of the masked file: k, l, t, and what follows
     from a class. With --reveal also links of persons, rows in the same order, and the figures of
     both files. --contributor names a column of either file. Exit codes: 0 written, 1 -k does not

@@ -50,6 +50,8 @@ def utility(
 ) -> None:
     """Compare what a masked file says with what the original says.
 
+    $ cellveil microdata utility persons.csv masked.csv
+
     Means, deviations, quantiles, distances of distributions, correlations, regressions, and the
     propensity score. Without --reveal it shows the figures of the masked file only. Rows need not
     be in the same order.

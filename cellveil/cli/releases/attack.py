@@ -59,6 +59,8 @@ def report(
 ) -> None:
     """Run every attack that applies to a release.
 
+    $ cellveil attack report release.json
+
     What the relations disclose, sums, other releases, and the matching attack where the algorithm
     is known. Cells that an attack exposes are named, their values with --reveal only. Exit codes: 0
     every attack was finished and exposes no cell, 1 otherwise, 2 bad input.
@@ -104,6 +106,8 @@ def matching(
     reveal: options.Reveal = False,
 ) -> None:
     """Run the matching attack on a release.
+
+    $ cellveil attack matching release.json --mechanism rules.json
 
     Every consistent table for which the algorithm would have published something else is excluded.
     Widths and verdicts are shown; with --reveal intervals and surviving values too. Exit codes: 0

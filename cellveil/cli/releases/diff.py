@@ -37,6 +37,8 @@ def diff(
 ) -> None:
     """Compare two releases of the same table: what changed, and what both disclose together.
 
+    $ cellveil diff may.json june.json
+
     Releases are files that --release wrote, or tables that anybody published. The exit code is 1 if
     they together disclose a cell that one of them suppresses.
     """

@@ -46,6 +46,8 @@ def posterior(
 ) -> None:
     """Weigh the values of each suppressed cell for an attacker who knows the algorithm.
 
+    $ cellveil attack posterior release.json --mechanism rules.json
+
     Columns: width of the shortest interval that holds --mass, chance of the most probable value,
     the same without knowledge of the algorithm (naive), probability that the cell is sensitive;
     with --reveal the interval and the value. Exit codes: 0 no value is 95 % probable, 1 some is,
@@ -110,6 +112,8 @@ def explain(
 ) -> None:
     """Explain why a suppressed cell is known, or which interval contains it.
 
+    $ cellveil attack explain release.json --cell N1,Trade
+
     Names relations and cells; amounts with --reveal only. Exit codes: 0 no cell that was looked at
     is known, 1 some is, 2 bad input.
     """
@@ -169,6 +173,8 @@ def insiders(
 ) -> None:
     """Show what contributors infer from their own contributions.
 
+    $ cellveil attack insiders release.json --knowledge firms.csv
+
     Exit codes: 0 no contributor learns the value of a cell unknown to it, 1 some do, 2 bad
     input.
     """
@@ -214,6 +220,8 @@ def joint(
     reveal: options.Reveal = False,
 ) -> None:
     """Attack several releases together: what one suppresses, another may disclose.
+
+    $ cellveil attack joint may.json june.json
 
     'cellveil diff' shows what changed in two releases of one table. Exit codes: 0 together they
     disclose no cell that one suppresses, 1 they do, 2 bad input.

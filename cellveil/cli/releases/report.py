@@ -39,6 +39,8 @@ def report(
 ) -> None:
     """Write one HTML page about a release: table, intervals, attacks, from public knowledge.
 
+    $ cellveil report release.json -o release.html
+
     'cellveil protect --report' writes the page of the office, with costs and proofs. Exit codes:
     0 no attack exposes a cell, 1 some does or was cut short, 2 bad input.
     """

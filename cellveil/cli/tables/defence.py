@@ -25,6 +25,8 @@ _OPTIONS = ("lean", "spread", "width", "share")
 def key(path: Annotated[Path, argument("New file, readable by its owner only.", "FILE")]) -> None:
     """Make a secret key for --defence. Keep it secret and back it up.
 
+    $ cellveil key decoys.key
+
     The same key gives the same table the same pattern again; two releases of a table with different
     keys disclose more than each of them.
     """

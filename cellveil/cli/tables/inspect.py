@@ -53,6 +53,8 @@ def inspect(
 ) -> None:
     """Look at data before protecting it: codes, nested columns, what rules would mark.
 
+    $ cellveil inspect survey.csv --by region,sector --job job.toml
+
     For the office, and not for publication: it counts what a release does not tell. The job that
     --job writes has the first of the rules.
     """

@@ -41,6 +41,8 @@ def suppress(
 ) -> None:
     """Find the cheapest safe pattern of a problem in a JJ file.
 
+    $ cellveil suppress problem.jj -o pattern.csv
+
     The pattern has columns id and status: s published, x suppressed, z must be published.
     """
     from dataclasses import replace
@@ -175,6 +177,8 @@ def audit(
     reveal: options.Reveal = False,
 ) -> None:
     """Check what an outsider can infer: exit code 0 safe, 1 unsafe, 2 bad input.
+
+    $ cellveil audit yearbook.xlsx --marks destatis
 
     Of a table that anybody published: which withheld cells can be worked out, how, and what would
     mend that; the values with --reveal only. Of a problem: whether its pattern keeps every level.

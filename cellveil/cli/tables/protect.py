@@ -68,6 +68,8 @@ def protect(
 ) -> None:
     """Protect the table of some data: find its sensitive cells, suppress, audit, publish.
 
+    $ cellveil protect survey.csv --by region,sector --rules "FREQ(3,10)"
+
     Without -o the published table is printed. Ctrl-C keeps the best pattern found so far.
 
     Several files are protected one by one, each within the time limit, and published in the folder
