@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Bounds", "Step", "System"]
 
-KERNELS = Kernels(__name__, "implied", "tighten", "follow")
+KERNELS = Kernels(__name__, "implied", "sums", "tighten", "follow")
 
 GIVEN = -1
 """Stands in the log for a bound that a combination of relations gives."""
@@ -267,6 +267,28 @@ def implied(
     return int(signs[at] * (right - rest))
 
 
+def sums(
+    indices: NDArray[np.int32], signs: NDArray[np.int64], start: int, stop: int,
+    lower: NDArray[np.int64], upper: NDArray[np.int64],
+) -> tuple[int, int, int, int]:  # fmt: skip
+    """Least and largest left side of a relation, and how many terms without end each leaves out."""
+    low = high = 0
+    open_low = open_high = 0
+    for e in range(start, stop):
+        a, b = lower[indices[e]], upper[indices[e]]
+        if signs[e] < 0:
+            a, b = -b, -a
+        if a == -UNBOUNDED:
+            open_low += 1
+        else:
+            low += a
+        if b == UNBOUNDED:
+            open_high += 1
+        else:
+            high += b
+    return low, open_low, high, open_high
+
+
 def tighten(
     indptr: NDArray[np.int32], indices: NDArray[np.int32], signs: NDArray[np.int64],
     right: NDArray[np.int64], cell_start: NDArray[np.int32], cell_rows: NDArray[np.int32],
@@ -284,21 +306,7 @@ def tighten(
         looks -= stop - start
         state[0] = (state[0] + 1) % size
         waiting[row] = False
-        # Least and largest left side, those without end counted apart.
-        low = high = 0
-        open_low = open_high = 0
-        for e in range(start, stop):
-            a, b = lower[indices[e]], upper[indices[e]]
-            if signs[e] < 0:
-                a, b = -b, -a
-            if a == -UNBOUNDED:
-                open_low += 1
-            else:
-                low += a
-            if b == UNBOUNDED:
-                open_high += 1
-            else:
-                high += b
+        low, open_low, high, open_high = sums(indices, signs, start, stop, lower, upper)
         for e in range(start, stop):
             cell = indices[e]
             a, b = lower[cell], upper[cell]

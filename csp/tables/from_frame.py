@@ -144,15 +144,13 @@ def table_from_frame(
     check_choice("absent", absent, ("error", "zero"))
     check_known("hierarchies", given, names, "dimensions")
     check_rounding(decimals, rounded=round)
-    top = (top,) if isinstance(top, str) else tuple(top)
-    roles = _Roles(value, count, top, shadow, lower, upper, disjoint=disjoint)
-    roles.check()
+    roles = _Roles.of(value, count, top, shadow, lower, upper, disjoint=disjoint)
     found, its = _columns(data, names, roles.columns)
     roots, told = total_codes(total, names)
     orders = category_orders(data, names) if crossed is None else crossed.orders
     trees, positions = _dimensions(found, names, given, roots, orders)
     shape = tuple(len(tree.codes) for tree in trees)
-    check_size(math.prod(shape), len(shape), len(top))
+    check_size(math.prod(shape), len(shape), len(roles.top))
     labels = cube_labels(trees)
 
     def shown(cell: int) -> str:
@@ -235,14 +233,21 @@ class _Roles:
         people = () if self.disjoint else (given_count, self.shadow, *self.top)
         return (*people, self.lower, self.upper)
 
-    def check(self) -> None:
-        """Refuse a shadow that no contributions belong to."""
-        if self.shadow is not None and not self.top:
+    @classmethod
+    def of(
+        cls, value: str, count: str | None, top: Sequence[str], shadow: str | None,
+        lower: str | None, upper: str | None, *, disjoint: bool,
+    ) -> _Roles:  # fmt: skip
+        """Take them as they were given; a shadow to which no contributions belong is refused."""
+        columns = (top,) if isinstance(top, str) else tuple(top)
+        roles = cls(value, count, columns, shadow, lower, upper, disjoint)
+        if roles.shadow is not None and not roles.top:
             msg = (
                 f"{argument('shadow')} says to what the largest contributions belong; name their "
                 f"columns with {argument('top')}"
             )
             raise InputError(msg)
+        return roles
 
 
 def _columns(
