@@ -1,5 +1,6 @@
 """Files of commands and jobs: read into tables and rules, written whole or not at all.
 
-`inputs` reads tables, `sheets` workbooks, `published` what anybody published. `files`
-writes results, `results` in the form of the program that reads them next, `excel` as a workbook.
+`inputs` reads tables, `sheets` workbooks, `crosstables` tables that are data, `published` what
+anybody published. `files` writes results, `results` in the form of the program that reads them
+next, `excel` as a workbook.
 """

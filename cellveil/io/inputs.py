@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.front import refuse
+from cellveil.io.crosstables import read_cross
 from cellveil.io.sheets import Sheet, open_sheet, read_sheet
 from cellveil.render.screen import say
 from cellveil.requests.requirements import Requirements
@@ -82,6 +83,8 @@ def read_table(
     total = totals_of(source)
     roots, _ = total_codes(total, source.by)
     choices = _hierarchies(source, roots)
+    if source.cross is not None:
+        return read_cross(source, {name: trees[0] for name, trees in choices.items()}, total)
     by, value, count, top = source.by, source.value, source.count, source.top
     shadow = source.shadow
     layout: Metadata | None = None
@@ -272,7 +275,7 @@ def _hierarchies(source: Source, roots: dict[str, str]) -> dict[str, list[Hierar
     read = read_hierarchies(source.hierarchy, roots)
     found = {name: list(trees.values()) for name, trees in read.items()}
     several = [name for name, trees in found.items() if len(trees) > 1]
-    if several and (source.aggregated or source.tab):
+    if several and (source.aggregated or source.tab or source.cross):
         refuse(
             f"--hierarchy names {several[0]!r} twice: several hierarchies of a column need the "
             "records, not cells; link tables of one hierarchy each (csp.link)"

@@ -60,7 +60,7 @@ class TableJob:
         """
         s = self.source
         columns = (s.value, s.contributor, s.weight, s.shadow)
-        return (s.sheet, columns, s.aggregated)
+        return (s.sheet, columns, s.aggregated, s.cross)
 
 
 @dataclass(frozen=True, slots=True)

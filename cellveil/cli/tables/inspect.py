@@ -39,8 +39,13 @@ def inspect(
     ],
     *,
     by: Annotated[
-        list[str], option("Dimensions of a table: Size,Region; once for each table.", "COLUMNS")
-    ],
+        list[str] | None,
+        option(
+            "Dimensions of a table: Size,Region; once for each table.",
+            "COLUMNS",
+            default="those of a cross table; else required",
+        ),
+    ] = None,
     source: Rest[Source],
     rules: Annotated[
         list[str] | None, option("Rules to try, in tau-ARGUS's words; once for each.", "RULES")
@@ -56,11 +61,16 @@ def inspect(
     For the office, and not for publication: it counts what a release does not tell. The job that
     --job writes has the first of the rules.
     """
+    from cellveil.io.crosstables import recognise
     from cellveil.io.files import check_outputs
     from cellveil.io.inputs import hierarchy_of, split_names
 
-    wanted = [split_names(text, "--by") for text in by]
-    sources = [source(data=data, by=one) for one in wanted]
+    wanted = [split_names(text, "--by") for text in by or ()]
+    known = recognise(data, wanted[0] if len(wanted) == 1 else None, source.own)
+    wanted = [known.pop("by")] if known and len(wanted) < 2 else wanted
+    if not wanted:
+        refuse("--by is missing: name the columns of the table's dimensions, such as Size,Region")
+    sources = [source(data=data, by=one, **known) for one in wanted]
     names = {name for one in wanted for name in one}
     trees = [hierarchy_of(text, names)[1] for text in sources[0].hierarchy]
     check_outputs({"--summary": summary}, [data, job, sources[0].rda, *map(Path, trees)])
@@ -70,7 +80,7 @@ def inspect(
         refuse(f"{str(job)!r} is there already; choose another name, or delete it")
     if job is None and (more := flags_given(sources[0], _LATER)):
         refuse(f"{', '.join(more)}: for 'cellveil protect'; leave out, or write a job with --job")
-    whole = source(data=data, by=tuple(sorted(names)))
+    whole = source(data=data, by=tuple(sorted(names)), **known)
     found, records, given = _found(sources, whole, rules or None)
     facts = asdict(found)
     texts = {} if job is None else _job_texts(job, whole, records, found, given)
@@ -120,7 +130,7 @@ def _found(
     roots, _ = total_codes(total, whole.by)
     given = _single(read_hierarchies(whole.hierarchy, roots), set(whole.by))
     files = {name: path for name, (path, _) in given.items()}
-    if whole.aggregated or whole.tab:
+    if whole.aggregated or whole.tab or whole.cross:
         return inspect_tables([read_table(source) for source in sources], rules), None, files
     records, trees = read_records(whole)
     found = look(

@@ -46,7 +46,7 @@ def protect(
         option(
             "Columns of the table's dimensions: Size,Region.",
             "COLUMNS",
-            default="those of the layout of a .tab; else required",
+            default="those of a cross table or of the layout of a .tab; else required",
         ),
     ] = None,
     asked: Requirements,
@@ -77,16 +77,20 @@ def protect(
     from cellveil.cli.tables.defence import read_defence
     from cellveil.cli.tables.several import places_for, protect_each
     from cellveil.io import inputs
+    from cellveil.io.crosstables import recognise
 
-    first = source(data=data[0], by=inputs.split_names(by, "--by") if by is not None else ())
+    split = None if by is None else inputs.split_names(by, "--by")
+    known = {"by": split or ()} | recognise(data[0], split, source.own)
+    first = source(data=data[0], **known)
     names = first.by or inputs.tab_dimensions(data[0], first.rda)
+    known["by"] = names
     clock = search.limit.started()
     decoys = asked.decoys
     mechanism, reads = inputs.mechanism_of(
         asked, names, first.written.encoding, named=first.apriori is not None or first.tab,
         defence=read_defence(decoys.defence, decoys.key_file, decoys.table_id),
     )  # fmt: skip
-    sources = [source(data=path, by=names, reads=reads) for path in data]
+    sources = [source(data=path, reads=reads, **known) for path in data]
     read = [first.rda, asked.primary, decoys.key_file, keep, first.apriori]
     read += [Path(text.partition("=")[2]) for text in first.hierarchy]
     if len(data) > 1:

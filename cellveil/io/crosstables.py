@@ -1,0 +1,173 @@
+"""Tables that are data: cross tables, and lists with one row for each cell, from any file."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from cellveil.io.sheets import grid_of_sheet
+from cellveil.render.screen import say
+from cellveil.requests.option import made
+from cellveil.requests.source import Source, Written, is_workbook
+from csp.errors import InputError
+from csp.exact import exact
+from csp.formats.parquet import is_parquet
+from csp.published.crosstabs.grids import grid_for
+from csp.published.crosstabs.reading import Crosstab, crosstab
+from csp.published.door import grid_of
+from csp.published.entries import sign_of
+from csp.published.grids.grid import is_list
+from csp.tables.codes import text_codes
+from csp.tables.columns import column_names, read_columns
+from csp.tables.hierarchies.hierarchy import Hierarchy
+from csp.tables.hierarchies.totals import is_total
+from csp.tables.table import Table
+
+__all__ = ["read_cross", "recognise"]
+
+LOOKED_AT = 20_000_000
+"""Bytes up to which a text file is looked through for a table."""
+
+SHEETS_LOOKED_AT = 2_000_000
+"""Bytes up to which a workbook is."""
+
+_OF_RECORDS = (
+    "contributor", "weight", "missing", "memory", "empty", "rda", "aggregated", "top", "shadow",
+)  # fmt: skip
+"""Fields of a source that are said of records, or of a list that is known to be one of cells."""
+
+
+def read_cross(
+    source: Source, hierarchies: Mapping[str, Hierarchy], total: str | Mapping[str, str] | None
+) -> Table:
+    """Table of a cross table; what was recognised is said.
+
+    Raises
+    ------
+    InputError
+        As `csp.read_crosstab`; the file is named.
+    """
+    table, own = _table(
+        source, _rows(source.data, source.sheet, source.written), hierarchies, total
+    )
+    first, *others = table.notes
+    for note in (first, *own, *others):
+        say(f"{note[:1].upper()}{note[1:]}.")
+    return table.replace(notes=())
+
+
+def _table(
+    source: Source, rows: list[list[Any]], hierarchies: Mapping[str, Hierarchy],
+    total: str | Mapping[str, str] | None, *, guess: bool = False,
+) -> tuple[Table, tuple[str, ...]]:  # fmt: skip
+    asked = Crosstab(
+        source.by or None, source.value, source.count,
+        None if guess else source.cross == "counts", hierarchies, total,
+        "zero" if source.absent_zero else "error", exact(source.tolerance), source.negative,
+        source.decimals, source.round, source.written.decimal,
+    )  # fmt: skip
+    gaps = {*(source.written.na or ())}
+    rows = [[None if gaps and sign_of(item) in gaps else item for item in row] for row in rows]
+    try:
+        return crosstab(rows, asked)
+    except InputError as error:
+        msg = f"{str(source.data)!r}: {error.template}"
+        raise InputError(msg) from error
+
+
+def _rows(path: Path, sheet: str | None, written: Written) -> list[list[Any]]:
+    if is_workbook(path):
+        return grid_of_sheet(path, sheet)
+    if is_parquet(path):
+        names = column_names(path)
+        return [[*names], *map(list, zip(*read_columns(path, names).arrays, strict=True))]
+    return [list(row) for row in grid_of(written.file(path))]
+
+
+# ---- recognising one -----------------------------------------------------------------------------
+
+
+def recognise(path: Path, by: Sequence[str] | None, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of a source that a file shows itself, where it plainly holds a table.
+
+    Parameters
+    ----------
+    path : Path
+    by : sequence of str, optional
+        Dimensions that are named.
+    given : mapping of str to object
+        What is said of the source, by field.
+
+    Returns
+    -------
+    dict of str to object
+        `cross` and `by` of a cross table, and of a list of cells: with totals among its codes, and
+        none twice. Nothing for records, and for what is said to be something else.
+
+    Raises
+    ------
+    InputError
+        For a cross table that cannot be read, or of which it is not clear what its cells are.
+    """
+    cross = given.get("cross")
+    written = made(Written, given)
+    if cross is None and not _may_be(path, by, given, written):
+        return {}
+    try:
+        rows = _rows(path, given.get("sheet"), written)
+        if cross is None and (len(rows) < 2 or (is_list(rows) and not _is_table(rows, by, given))):
+            return {}
+    except InputError:
+        if cross is None:  # read as records, the file has its own message
+            return {}
+        raise
+    asked = made(Source, {**given, "data": path, "by": tuple(by or ()), "cross": cross or "values"})
+    total = dict(text.split("=", 1) for text in asked.total if "=" in text)
+    table, _ = _table(asked, rows, {}, total or (asked.total or (None,))[0], guess=cross is None)
+    kind = cross or ("counts" if table.counts else "values")
+    if cross is None and table.counts:
+        say("Whole numbers are taken for counts of contributors; --cross values if they are not.")
+    return {"cross": kind, "by": table.names, "total": asked.total}
+
+
+def _may_be(
+    path: Path, by: Sequence[str] | None, given: Mapping[str, Any], written: Written
+) -> bool:
+    """Whether a file may hold a table, as far as that can be told without reading all of it."""
+    plain = path.name.lower().removesuffix(".gz")
+    if any(given.get(field) for field in _OF_RECORDS) or given.get("missing_values") == "drop":
+        return False
+    if not (is_workbook(path) or plain.endswith((".csv", ".tsv", ".txt"))):
+        return False
+    try:
+        if path.stat().st_size > (SHEETS_LOOKED_AT if is_workbook(path) else LOOKED_AT):
+            return False
+    except OSError:
+        return False
+    if is_workbook(path) or by is None:
+        return True
+    file = written.file(path)
+    try:
+        if not {*by} <= {*column_names(file)}:
+            return True
+        return any(_has_total({*text_codes(a)}) for a in read_columns(file, list(by)).arrays)
+    except InputError:
+        return True
+
+
+def _has_total(codes: Collection[str]) -> bool:
+    return any(map(is_total, codes))
+
+
+def _is_table(
+    rows: Sequence[Sequence[Any]], by: Sequence[str] | None, given: Mapping[str, Any]
+) -> bool:
+    """Whether a list has one row for each cell: totals among its codes, and no cell twice."""
+    try:
+        grid = grid_for(rows, "", by, given.get("value"))
+    except InputError:
+        return False
+    columns = [grid.columns[name] for name in by or grid.names if name in grid.columns]
+    keys = [*zip(*columns, strict=True)]
+    return any(map(_has_total, map(set, columns))) and len({*keys}) == len(keys)
