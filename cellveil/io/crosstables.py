@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from os import SEEK_END
 from pathlib import Path
 from typing import Any
 
@@ -15,22 +17,25 @@ from csp.exact import exact
 from csp.formats.parquet import is_parquet
 from csp.published.crosstabs.grids import grid_for
 from csp.published.crosstabs.reading import Crosstab, crosstab
-from csp.published.door import grid_of
+from csp.published.door import grid_of, grid_of_bytes
 from csp.published.entries import sign_of
 from csp.published.grids.grid import is_list
 from csp.tables.codes import text_codes
-from csp.tables.columns import column_names, read_columns
+from csp.tables.columns import TextFile, column_names, read_columns
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.totals import is_total
 from csp.tables.table import Table
 
-__all__ = ["read_cross", "recognise"]
+__all__ = ["Recognised", "read_cross", "recognise"]
 
 LOOKED_AT = 20_000_000
 """Bytes up to which a text file is looked through for a table."""
 
 SHEETS_LOOKED_AT = 2_000_000
 """Bytes up to which a workbook is."""
+
+_NONE = "holds no table"
+"""What is said of a file in which nothing looks like a cross table."""
 
 _OF_RECORDS = (
     "contributor", "weight", "missing", "memory", "empty", "rda", "aggregated", "top", "shadow",
@@ -52,8 +57,8 @@ def read_cross(
         source, _rows(source.data, source.sheet, source.written), hierarchies, total
     )
     first, *others = table.notes
-    for note in (first, *own, *others):
-        say(f"{note[:1].upper()}{note[1:]}.")
+    for sentence in _sentences([first, *own, *others]):
+        say(sentence)
     return table.replace(notes=())
 
 
@@ -88,8 +93,34 @@ def _rows(path: Path, sheet: str | None, written: Written) -> list[list[Any]]:
 # ---- recognising one -----------------------------------------------------------------------------
 
 
-def recognise(path: Path, by: Sequence[str] | None, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields of a source that a file shows itself, where it plainly holds a table.
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """A table that a file plainly holds.
+
+    Attributes
+    ----------
+    cross : {"counts", "values"}
+    by : tuple of str
+        Its dimensions.
+    told : tuple of str
+        How it was read, for its owner.
+    guess : str
+        What its numbers were taken for, and what to say where that is wrong.
+    """
+
+    cross: str
+    by: tuple[str, ...]
+    told: tuple[str, ...]
+    guess: str
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Fields of a source that say so."""
+        return {"cross": self.cross, "by": self.by}
+
+
+def recognise(path: Path, by: Sequence[str] | None, given: Mapping[str, Any]) -> Recognised | None:
+    """Recognise a file that plainly holds a table, where nothing else is said of it.
 
     Parameters
     ----------
@@ -101,9 +132,9 @@ def recognise(path: Path, by: Sequence[str] | None, given: Mapping[str, Any]) ->
 
     Returns
     -------
-    dict of str to object
-        `cross` and `by` of a cross table, and of a list of cells: with totals among its codes, and
-        none twice. Nothing for records, and for what is said to be something else.
+    Recognised or None
+        A cross table, or a list of cells: with totals among its codes, and none twice. None for
+        records, and for what is said to be something else.
 
     Raises
     ------
@@ -113,22 +144,30 @@ def recognise(path: Path, by: Sequence[str] | None, given: Mapping[str, Any]) ->
     cross = given.get("cross")
     written = made(Written, given)
     if cross is None and not _may_be(path, by, given, written):
-        return {}
+        return None
     try:
         rows = _rows(path, given.get("sheet"), written)
         if cross is None and (len(rows) < 2 or (is_list(rows) and not _is_table(rows, by, given))):
-            return {}
-    except InputError:
-        if cross is None:  # read as records, the file has its own message
-            return {}
+            return None
+        if cross is None and not is_list(rows):
+            grid_for(rows, repr(str(path)), None, given.get("value"))
+    except InputError as error:
+        if cross is None and (by is not None or _NONE in str(error)):
+            return None  # read as records, the file has its own message
         raise
     asked = made(Source, {**given, "data": path, "by": tuple(by or ()), "cross": cross or "values"})
     total = dict(text.split("=", 1) for text in asked.total if "=" in text)
-    table, _ = _table(asked, rows, {}, total or (asked.total or (None,))[0], guess=cross is None)
+    table, own = _table(asked, rows, {}, total or (asked.total or (None,))[0], guess=cross is None)
     kind = cross or ("counts" if table.counts else "values")
-    if cross is None and table.counts:
-        say("Whole numbers are taken for counts of contributors; --cross values if they are not.")
-    return {"cross": kind, "by": table.names, "total": asked.total}
+    first, *others = table.notes
+    guess = "" if cross is not None or not table.counts else (
+        "Whole numbers count contributors here; if they are amounts, say --cross values."
+    )  # fmt: skip
+    return Recognised(kind, table.names, _sentences([first, *own, *others]), guess)
+
+
+def _sentences(notes: Sequence[str]) -> tuple[str, ...]:
+    return tuple(f"{note[:1].upper()}{note[1:]}." for note in notes)
 
 
 def _may_be(
@@ -145,15 +184,35 @@ def _may_be(
             return False
     except OSError:
         return False
-    if is_workbook(path) or by is None:
+    if is_workbook(path) or (by is None and path.name.lower().endswith(".gz")):
         return True
     file = written.file(path)
     try:
+        if by is None:
+            rows = _both_ends(file)
+            return not is_list(rows) or any(_has_total({*map(sign_of, row)}) for row in rows[1:])
         if not {*by} <= {*column_names(file)}:
             return True
         return any(_has_total({*text_codes(a)}) for a in read_columns(file, list(by)).arrays)
     except InputError:
         return True
+
+
+_END = 2**16
+"""Bytes at each end of a file that are looked at first."""
+
+
+def _both_ends(file: TextFile) -> list[list[str]]:
+    """Rows at the top and the bottom of a text file, where totals stand."""
+    with Path(file.path).open("rb") as raw:
+        top = raw.read(_END)
+        if len(top) < _END:
+            return grid_of(file)
+        size = raw.seek(0, SEEK_END)
+        raw.seek(max(len(top), size - _END))
+        bottom = raw.read()
+    ends = top[: top.rfind(b"\n") + 1] + bottom[bottom.find(b"\n") + 1 :]
+    return grid_of_bytes(ends, file)
 
 
 def _has_total(codes: Collection[str]) -> bool:
@@ -164,6 +223,8 @@ def _is_table(
     rows: Sequence[Sequence[Any]], by: Sequence[str] | None, given: Mapping[str, Any]
 ) -> bool:
     """Whether a list has one row for each cell: totals among its codes, and no cell twice."""
+    if by is not None and not {*by} <= {*map(sign_of, rows[0])}:
+        return False
     try:
         grid = grid_for(rows, "", by, given.get("value"))
     except InputError:

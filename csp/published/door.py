@@ -28,7 +28,7 @@ from csp.published.told import Told
 from csp.tables.columns import column_names, read_columns
 from csp.tables.hierarchies.totals import is_total
 
-__all__ = ["Roles", "grid_of", "read_published", "roles_of"]
+__all__ = ["Roles", "grid_of", "grid_of_bytes", "read_published", "roles_of"]
 
 _ROW = re.compile(r"^row ([0-9]+)(?=:)")
 _ROWS = re.compile(r"^rows ([0-9]+) and ([0-9]+)(?= are both)")
@@ -128,7 +128,11 @@ def grid_of(file: TextFile) -> list[list[str]]:
     InputError
         If the file cannot be read or decoded.
     """
-    raw = read_bytes(file.path)
+    return grid_of_bytes(read_bytes(file.path), file)
+
+
+def grid_of_bytes(raw: bytes, file: TextFile) -> list[list[str]]:
+    """Rows of a part of a text file that is in memory; see `grid_of`."""
     text = raw.decode(file.encoding) if file.encoding else decoded(raw, file.path)
     best: list[list[str]] = []
     most = -1

@@ -17,7 +17,7 @@ from cellveil.cli.answers import finish, noted, terminal
 from cellveil.cli.options import argument, option
 from cellveil.cli.taking import Rest, taking
 from cellveil.front import refuse
-from cellveil.render.screen import printable
+from cellveil.render.screen import printable, say
 from cellveil.requests.option import flags_given
 from cellveil.requests.source import Source
 
@@ -66,8 +66,11 @@ def inspect(
     from cellveil.io.inputs import hierarchy_of, split_names
 
     wanted = [split_names(text, "--by") for text in by or ()]
-    known = recognise(data, wanted[0] if len(wanted) == 1 else None, source.own)
-    wanted = [known.pop("by")] if known and len(wanted) < 2 else wanted
+    table = None if len(wanted) > 1 else recognise(data, wanted[0] if by else None, source.own)
+    known = {} if table is None else {"cross": table.cross}
+    wanted = wanted if table is None else [table.by]
+    if table is not None and table.guess:
+        say(table.guess)
     if not wanted:
         refuse("--by is missing: name the columns of the table's dimensions, such as Size,Region")
     sources = [source(data=data, by=one, **known) for one in wanted]

@@ -14,6 +14,7 @@ from cellveil.cli.options import argument, option
 from cellveil.cli.taking import Rest, taking
 from cellveil.front import explained, folder_for, options_of, refuse
 from cellveil.render.progress import Meter
+from cellveil.render.screen import say
 from cellveil.requests.outputs import Files
 from cellveil.requests.requirements import Requirements
 from cellveil.requests.search import Search
@@ -80,7 +81,10 @@ def protect(
     from cellveil.io.crosstables import recognise
 
     split = None if by is None else inputs.split_names(by, "--by")
-    known = {"by": split or ()} | recognise(data[0], split, source.own)
+    table = recognise(data[0], split, source.own)
+    known = {"by": split or ()} if table is None else table.fields
+    if table is not None and table.guess:
+        say(table.guess)
     first = source(data=data[0], **known)
     names = first.by or inputs.tab_dimensions(data[0], first.rda)
     known["by"] = names

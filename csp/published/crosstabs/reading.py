@@ -192,7 +192,7 @@ def crosstab(data: Any, asked: Crosstab) -> tuple[Table, tuple[str, ...]]:
     if counted is None and asked.count is None:
         heads = rows if asked.value is None else [[asked.value]]
         counted = _are_counts(heads, made, values)
-        notes += ["whole numbers: each cell counts its contributors"] if counted else []
+        notes += ["whole numbers are taken for counts of contributors"] if counted else []
     people = None
     if asked.count is not None:
         beside = grid_for(rows, what, asked.by or grid.names, asked.count)
