@@ -2,5 +2,6 @@
 
 `inputs` reads tables, `sheets` workbooks, `crosstables` tables that are data, `published` what
 anybody published. `files` writes results, `results` in the form of the program that reads them
-next, `excel` as a workbook.
+next, `excel` as a
+workbook, its cross tables by `cross_sheets`, in the look of a `house`.
 """

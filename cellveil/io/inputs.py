@@ -35,6 +35,7 @@ from csp.tables import argus
 from csp.tables.codes import Labels, text_codes
 from csp.tables.columns import TextFile, WholeFile, column_names, read_columns
 from csp.tables.hierarchies.hierarchy import Hierarchy
+from csp.tables.hierarchies.orders import InOrder
 from csp.tables.hierarchies.totals import DEFAULT, total_codes
 from csp.tables.link import link
 from csp.tables.microdata.contributions import Stage
@@ -110,8 +111,8 @@ def read_table(
             if layout is not None and name in known and name not in hierarchies:
                 hierarchies |= argus.hierarchies(layout, data, [name], roots[name])
         return Table.from_frame(
-            data, by, value, count=count, top=top, shadow=shadow, hierarchies=hierarchies,
-            total=total,
+            _as_printed(data, source), by, value, count=count, top=top, shadow=shadow,
+            hierarchies=hierarchies, total=total,
             decimals=source.decimals, round=source.round,
             absent="zero" if source.absent_zero else "error",
             tolerance=source.tolerance, negative=source.negative,
@@ -130,6 +131,14 @@ def read_table(
         for trees in product(*choices.values())
     ]  # fmt: skip
     return tables[0] if len(tables) == 1 else _in_order(link(*tables), source.by)
+
+
+def _as_printed(data: Any, source: Source) -> Any:
+    """Cells of a file whose codes come out in the order in which they came in."""
+    if not isinstance(data, Mapping):
+        names, numbers = _wanted(source)
+        data = dict(zip(names, read_columns(data, names, numbers).arrays, strict=True))
+    return InOrder(data)
 
 
 def read_records(source: Source) -> tuple[Any, dict[str, Hierarchy]]:

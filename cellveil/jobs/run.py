@@ -187,13 +187,14 @@ def _written(job: Job, one: _Solved, places: Mapping[str, Path], files: Together
             path = places[named.name + FORMATS[form]]
             write_result(
                 path, protected, _part(protected.table, table, columns[shown[form]]), form=form,
-                reveal=reveal, structure=output.structure, part=len(group) > 1, files=files,
+                reveal=reveal, structure=output.structure, house=output.house, files=files,
+                part=(table, _rows(protected.table, table)) if len(group) > 1 else None,
             )  # fmt: skip
             mine.append(path)
     names = tuple(named.name for named in group)
     if output.report:
         page = places["+".join(names) + ".html"]
-        title = ", ".join(names)
+        title = output.house.title or ", ".join(names)
         told = report_facts(protected, title=title, attacks=one.attacks, reveal=reveal)
         several = zip(names, tables, strict=True) if len(group) > 1 else ()
         parts = [(name, table, _rows(protected.table, table)) for name, table in several]

@@ -107,7 +107,7 @@ def protect(
             sources, places_for(data, files.output, files.summary, read, alone), mechanism,
             workers=workers, method=search.chosen, time_limit=clock.seconds, gap=search.gap,
             intervals=files.shown.intervals, reveal=files.shown.reveal, summary=files.summary,
-            options=options_of(ctx.command),
+            house=files.house, options=options_of(ctx.command),
         )  # fmt: skip
     _check(files, asked, sources[0], [*data, *read])
     done = _protected(sources[0], mechanism, keep, search, clock, workers, files)
@@ -247,9 +247,11 @@ def _write(
     if files.release is not None:
         answers.save_release(files.release, result, together)
     if files.output is not None:
-        write_result(files.output, result, done.columns, reveal=reveal, files=together)
+        write_result(
+            files.output, result, done.columns, reveal=reveal, house=files.house, files=together
+        )
     if files.report is not None:
-        title = data.name.partition(".")[0]
+        title = files.house.title or data.name.partition(".")[0]
         told = report_facts(result, title=title, attacks=done.attacks, reveal=reveal)
         told["guarantee"] += [] if done.again is None else done.again.lines()
         write_page(files.report, report_page(result, told, trace=done.trace), told, together)
