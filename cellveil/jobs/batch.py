@@ -75,7 +75,7 @@ def _sections(batch: Batch) -> dict[str, Any]:
             keys["value"] = frequency[0]
         tables.append(keys)
     section: dict[str, Any] = {
-        "data": batch.data, "table": tables,
+        "data": batch.data, "table": tables, "recode": _recodings(batch),
         "rules": {"sensitive": rules, "cost": _cost(batch)}, "output": {},
     }  # fmt: skip
     singles = {flag for _, flag in batch.suppressed if flag is not None}
@@ -88,6 +88,19 @@ def _sections(batch: Batch) -> dict[str, Any]:
     if batch.folders:
         section["output"] = {"folder": next(iter(batch.folders)), "format": list(batch.forms)}
     return section
+
+
+def _recodings(batch: Batch) -> dict[str, str]:
+    """File or level for each variable that is recoded: in all of its tables alike, or in none."""
+    found: dict[str, str] = {}
+    for table in batch.tables:
+        for name in table.by:
+            if found.setdefault(name, table.recode.get(name, "")) != table.recode.get(name, ""):
+                refuse(
+                    f"{table.where}: {name!r} is recoded otherwise than in a table before; tables "
+                    "of the same records are linked by their codes: recode it in all of them alike"
+                )
+    return {name: file for name, file in found.items() if file}
 
 
 def _rules(batch: Batch, *, stated: bool) -> tuple[str, bool]:

@@ -92,7 +92,8 @@ class Job:
             source = table.source
             found.append(source.data)
             found += [path for path in (source.rda, source.apriori) if path is not None]
-            found += [Path(hierarchy_of(text, source.by)[1]) for text in source.hierarchy]
+            named = [hierarchy_of(text, source.by)[1] for text in source.hierarchy + source.recode]
+            found += [Path(name) for name in named if not name.isdecimal()]
         if self.asked.primary is not None:
             found.append(self.asked.primary)
         return tuple(dict.fromkeys(found))
@@ -213,17 +214,25 @@ def _source(folder: Path, given: Mapping[str, Any], one: Mapping[str, Any]) -> S
         refuse('no data; add file = "..." to [data] or to the table')
     by = tuple(one["by"])
     dimensions = {name for table in given["table"] for name in table["by"]}
-    unknown = [n for n in (*given["totals"], *given["hierarchies"]) if n not in dimensions]
+    named = (*given["totals"], *given["hierarchies"], *given["recode"])
+    unknown = [name for name in named if name not in dimensions]
     if unknown:
-        refuse(f"{unknown[0]!r} of [hierarchies] or [totals] is not a dimension of any table")
+        refuse(
+            f"{unknown[0]!r} of [hierarchies], [totals] or [recode] is not a dimension of any table"
+        )
     trees = tuple(
         f"{name}={folder / file}"
         for name, files in given["hierarchies"].items() if name in by
         for file in ([files] if isinstance(files, str) else files)
     )  # fmt: skip
     totals = tuple(f"{name}={code}" for name, code in given["totals"].items() if name in by)
+    recodes = tuple(
+        f"{name}={file if file.isdecimal() else folder / file}"
+        for name, file in given["recode"].items() if name in by
+    )  # fmt: skip
     _, reads = read_rules(_without_hand(given["rules"]["sensitive"]), None, by)
     own = {"data": data.pop("file"), "by": by, "hierarchy": trees, "total": totals, "reads": reads}
+    own["recode"] = recodes
     return made(Source, data | own)
 
 

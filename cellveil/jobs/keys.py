@@ -254,7 +254,7 @@ def template() -> str:
     ]
     given = {"data": ("file",), "table": ("name", "by"), "rules": ("sensitive",)}
     given |= {"output": ("folder", "report")}
-    order = ("data", "hierarchies", "totals", "table", "rules", "solver", "output")
+    order = ("data", *FREE, "table", "rules", "solver", "output")
     for name in order:
         head = "[[table]]" if name == "table" else f"[{name}]"
         lines += ["", head]

@@ -104,6 +104,13 @@ class Source:
         default=(),
         key="hierarchies",
     )
+    recode: tuple[ByColumn, ...] = option(
+        "Codes of a column that become one: a file of tau-ARGUS (.grc: small: 1, 2, 5-7), one of "
+        "two columns (old, new), or the level at which its hierarchy is cut; once for each.",
+        "COLUMN=FILE",
+        '"region.grc"',
+        default=(),
+    )
     rda: Path | None = option(
         "tau-ARGUS record layout of the data.", "FILE", '"survey.rda"', key="layout"
     )
@@ -259,6 +266,8 @@ class Source:
             refuse(
                 "--rda says how the data is written; leave out --sep, --decimal, --encoding, --na"
             )
+        if self.recode and self.memory is not None:
+            refuse("--recode reads all records at once; leave out --memory")
         if self.rda is not None and self.memory is not None:
             refuse("--memory is for .csv and .parquet files; convert the data, or leave it out")
         if self.sheet is not None and not is_workbook(self.data):

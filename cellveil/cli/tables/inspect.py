@@ -61,6 +61,7 @@ def inspect(
     For the office, and not for publication: it counts what a release does not tell. The job that
     --job writes has the first of the rules.
     """
+    from cellveil.cli.tables.joinings import joinings
     from cellveil.io.crosstables import recognise
     from cellveil.io.files import check_outputs
     from cellveil.io.inputs import hierarchy_of, split_names
@@ -99,9 +100,9 @@ def inspect(
         if job is None
         else f"The job runs with: cellveil run {job}"
     )
-    finish(
-        facts, [*_advice(found), following], show=lambda: _show(found), summary=summary, write=write
-    )
+    first = next(iter(found.tables[0].sensitive))
+    advice = [*_advice(found), *(line for one in sources for line in joinings(one, first))]
+    finish(facts, [*advice, following], show=lambda: _show(found), summary=summary, write=write)
 
 
 def _single(
@@ -135,14 +136,14 @@ def _found(
     files = {name: path for name, (path, _) in given.items()}
     if whole.aggregated or whole.tab or whole.cross:
         return inspect_tables([read_table(source) for source in sources], rules), None, files
-    records, trees = read_records(whole)
+    records, trees = read_records(whole, {name: tree for name, (_, tree) in given.items()})
     found = look(
         records, [source.by for source in sources], whole.value, contributor=whole.contributor,
         weight=whole.weight, shadow=whole.shadow, missing=whole.missing, rules=rules, total=total,
         missing_values=None if whole.missing_values == "error" else whole.missing_values,
         negative=None if whole.negative == "error" else whole.negative, decimals=whole.decimals,
         round=whole.round,
-        hierarchies=trees | {name: tree for name, (_, tree) in given.items()},
+        hierarchies=trees,
     )  # fmt: skip
     return found, records, files
 
@@ -151,7 +152,7 @@ def _job_texts(
     job: Path, source: Source, records: Any, found: Inspection, given: dict[str, Path]
 ) -> dict[Path, str]:
     """Text of each file of the job: hierarchies that were not `given`, then the job itself."""
-    from cellveil.io.inputs import totals_of
+    from cellveil.io.inputs import hierarchy_of, totals_of
     from cellveil.jobs.draft import draft
     from cellveil.jobs.keys import DATA, written
     from csp.tables.hierarchies.hierarchy import Hierarchy
@@ -174,6 +175,7 @@ def _job_texts(
         found, source.data, folder=job.parent, rules=first, options=keys,
         hierarchies=given | places,
         totals=dict.fromkeys(source.by, total) if isinstance(total, str) else total,
+        recode=dict(hierarchy_of(text, source.by) for text in source.recode),
     )  # fmt: skip
     return {places[name]: tree.to_hrc() for name, tree in trees.items()} | {job: text}
 

@@ -114,6 +114,10 @@ def protect(
     _finish(data[0], asked, done, files)
 
 
+_SOME = 20
+"""Cells of a table from which on it is said that much of it is suppressed."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Done:
     """A protected table, and what was found out about it."""
@@ -278,6 +282,8 @@ def _lines(asked: Requirements, done: _Done, *, reveal: bool) -> list[str]:
     lines.append(sizes(result.problem, result.pattern, reveal=reveal))
     if result.guarantee is None:
         lines.append(quality(result.suppression, cost_words(asked.cost), reveal=reveal))
+    if 3 * int(result.pattern.sum()) > result.table.n_cells >= _SOME:
+        lines.append("Much is suppressed: 'cellveil inspect' says which codes to join (--recode).")
     lines += promises(result)
     if result.guarantee is not None:
         lines += [*defence_words(result.guarantee), posterior_words(done.known)]
