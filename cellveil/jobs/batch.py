@@ -75,9 +75,11 @@ def _sections(batch: Batch) -> dict[str, Any]:
             keys["value"] = frequency[0]
         tables.append(keys)
     section: dict[str, Any] = {
-        "data": batch.data, "table": tables, "recode": _recodings(batch),
+        "data": batch.data, "table": tables,
         "rules": {"sensitive": rules, "cost": _cost(batch)}, "output": {},
     }  # fmt: skip
+    if recode := _recodings(batch):
+        section["recode"] = recode
     singles = {flag for _, flag in batch.suppressed if flag is not None}
     if len(singles) > 1:
         refuse(f"{name}: singletons are guarded in some tables only; write the same for all")
