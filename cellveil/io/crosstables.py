@@ -149,6 +149,8 @@ def recognise(path: Path, by: Sequence[str] | None, given: Mapping[str, Any]) ->
         rows = _rows(path, given.get("sheet"), written)
         if cross is None and (len(rows) < 2 or (is_list(rows) and not _is_table(rows, by, given))):
             return None
+        if cross is None and _below_a_title(rows, by) and not _is_table(rows, by, given):
+            return None
         if cross is None and not is_list(rows):
             grid_for(rows, repr(str(path)), None, given.get("value"))
     except InputError as error:
@@ -168,6 +170,18 @@ def recognise(path: Path, by: Sequence[str] | None, given: Mapping[str, Any]) ->
 
 def _sentences(notes: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"{note[:1].upper()}{note[1:]}." for note in notes)
+
+
+_TITLES = 10
+"""Rows in which the names of the columns of records are looked for, below a title."""
+
+
+def _below_a_title(rows: Sequence[Sequence[Any]], by: Sequence[str] | None) -> bool:
+    """Whether the columns that are named are those of a list below a title."""
+    return by is not None and any(
+        {*by} <= {*map(sign_of, row)} and is_list(rows[k:])
+        for k, row in enumerate(rows[:_TITLES]) if k
+    )  # fmt: skip
 
 
 def _may_be(

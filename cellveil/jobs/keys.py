@@ -66,6 +66,12 @@ class Folder:
     )
     structure: str | None = option("Dataflow of SDMX, AGENCY:ID(VERSION).", "", '"ESTAT:NAMA(1.0)"')
     report: bool = option("An HTML page to read.", "", "true", default=False)
+    history: str | None = option(
+        "Folder for the release of each run: what the last one suppressed stays so, all are "
+        "attacked together, what changed is said.",
+        "",
+        '"history"',
+    )
     house: House = House()
     shown: Shown = Shown()
 
@@ -103,7 +109,11 @@ KINDS: dict[str, tuple[type | tuple[type, ...], str]] = {
 }
 """Types of TOML by the kind of a field, and their names; others are text."""
 
-FREE = {field.key: field for field in fields_of(Source) if field.kind == "by column"}
+FREE = {
+    field.key: field
+    for request in (Source, Requirements)
+    for field in fields_of(request) if field.kind == "by column"
+}  # fmt: skip
 """Sections whose keys are columns."""
 
 NEEDED = {"table": ("by",), "rules": ("sensitive",)}

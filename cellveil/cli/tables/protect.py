@@ -15,6 +15,7 @@ from cellveil.cli.taking import Rest, taking
 from cellveil.front import explained, folder_for, options_of, refuse
 from cellveil.render.progress import Meter
 from cellveil.render.screen import say
+from cellveil.requests.earlier import Earlier
 from cellveil.requests.outputs import Files
 from cellveil.requests.requirements import Requirements
 from cellveil.requests.search import Search
@@ -52,10 +53,6 @@ def protect(
     ] = None,
     asked: Requirements,
     source: Rest[Source],
-    keep: Annotated[
-        Path | None,
-        option("Earlier release (.json): what it suppressed stays suppressed.", "FILE"),
-    ] = None,
     search: Search,
     workers: Annotated[
         int,
@@ -95,6 +92,7 @@ def protect(
         defence=read_defence(decoys.defence, decoys.key_file, decoys.table_id),
     )  # fmt: skip
     sources = [source(data=path, reads=reads, **known) for path in data]
+    keep = asked.earlier.keep
     read = [first.rda, asked.primary, decoys.key_file, keep, first.apriori]
     read += [Path(text.partition("=")[2]) for text in first.hierarchy]
     if len(data) > 1:
@@ -110,7 +108,7 @@ def protect(
             house=files.house, options=options_of(ctx.command),
         )  # fmt: skip
     _check(files, asked, sources[0], [*data, *read])
-    done = _protected(sources[0], mechanism, keep, search, clock, workers, files)
+    done = _protected(sources[0], mechanism, asked.earlier, search, clock, workers, files)
     _finish(data[0], asked, done, files)
 
 
@@ -163,7 +161,7 @@ def _check(files: Files, asked: Requirements, source: Source, read: Sequence[Pat
 
 
 def _protected(
-    source: Source, mechanism: Mechanism, keep: Path | None, search: Search, clock: Clock,
+    source: Source, mechanism: Mechanism, before: Earlier, search: Search, clock: Clock,
     workers: int, files: Files,
 ) -> _Done:  # fmt: skip
     """Tabulate, protect, and attack what would be published."""
@@ -172,7 +170,7 @@ def _protected(
     from cellveil.cli.tables.several import on_cores
     from cellveil.io import inputs
     from cellveil.io.files import result_columns
-    from cellveil.io.published import read_public
+    from cellveil.io.kept import kept_from
     from cellveil.report.facts import attacked
 
     trace: list[Progress] = []
@@ -183,15 +181,17 @@ def _protected(
 
     shown = files.shown
     with Meter("tabulating", clock.seconds) as meter, on_cores(workers):
-        earlier = None if keep is None else read_public(keep, quiet=True)[0]
         table = inputs.read_table(source, meter.phase)
+        kept = kept_from(before, table, source.recode)
+        for line in () if kept is None else kept.told:
+            say(line)
         stated = inputs.read_known(source, table)
         clock.check("the table was made")
         meter.phase("finding sensitive cells")
         with explained(table, reveal=shown.reveal, defended=mechanism.defence is not None):
             result = mechanism.protect(
-                table, keep=earlier, apriori=stated, method=search.chosen, gap=search.gap,
-                time_limit=clock.seconds, progress=watched,
+                table, keep=None if kept is None else kept.release(table), apriori=stated,
+                method=search.chosen, gap=search.gap, time_limit=clock.seconds, progress=watched,
             )  # fmt: skip
         columns = result_columns(result, reveal=shown.reveal, intervals=shown.intervals)
         known: dict[str, Any] = {}
