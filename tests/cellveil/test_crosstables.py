@@ -208,7 +208,7 @@ def test_the_page_takes_a_cross_table(births) -> None:
     records, told = Records(), Tell(lambda _: None, lambda _: None)
     read = perform(Read(data), records, told)
     assert isinstance(read, Columns)
-    assert (read.names, read.cross) == (("Ward", "columns 1", "columns 2"), "counts")
+    assert (read.names, read.cross) == (("Ward", "year", "columns 2"), "counts")
     assert read.note.startswith("Read as a cross table of counts")
     chosen = Choices(data, read.names, cross=read.cross)
     assert perform(Look(chosen), records, told).facts.tables[0].cells == 42

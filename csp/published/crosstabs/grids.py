@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
@@ -14,10 +15,18 @@ from csp.formats.delimited import TextFile
 from csp.published.door import Roles, grid_of, roles_of
 from csp.published.entries import sign_of
 from csp.published.grids.grid import CrossGrid, is_list, read_grid
+from csp.published.grids.kinds import SIGNS
+from csp.published.grids.layout import are_years
 from csp.published.structure import Printed
 from csp.published.told import Told
 
 __all__ = ["grid_for", "rows_of"]
+
+_YEAR, _NAMELESS = "year", re.compile(r"(?:rows|columns)(?: [0-9]+)?")
+"""Name of a dimension of years that has none, and what such dimensions are called otherwise."""
+
+_SIGNS = frozenset(sign for sign in SIGNS if not sign.isalnum() or len(sign) > 1) | {"x", "X"}
+"""What may stand where a number should: letters are headers here, such as f and m."""
 
 _KEPT = 15
 """Digits of a number that a spreadsheet keeps; what is behind them is the error of computing."""
@@ -67,7 +76,7 @@ def grid_for(
     head = {sign_of(name) for name in rows[0]} if rows else set()
     if {*by} <= head if by else is_list(rows):
         return _listed(rows, by, value)
-    found = read_grid(rows, what, (), () if value is None else _headers(rows, value))
+    found = read_grid(rows, what, _SIGNS, () if value is None else _headers(rows, value))
     return _named(replace(found, told=("cross table", *found.told[1:])), by, what)
 
 
@@ -114,7 +123,14 @@ def _named(grid: CrossGrid, by: Sequence[str] | None, what: str) -> CrossGrid:
     """Return the grid without dimensions of one code, under the names that are asked for."""
     several = [name for name in grid.names if len({*grid.columns[name]}) > 1]
     names = tuple(several or grid.names[:1])
-    if by is None or {*by} == {*names}:
+    if by is None:  # years above the columns say what they are
+        years = [
+            name for name in names
+            if _NAMELESS.fullmatch(name) and are_years([*{*grid.columns[name]}], _YEAR)
+        ]  # fmt: skip
+        single = len(years) == 1 and _YEAR not in names
+        by = [_YEAR if single and name in years else name for name in names]
+    if {*by} == {*names}:
         return replace(grid, names=names)
     if len(by) != len(names) or len({*by}) != len(names):
         msg = (

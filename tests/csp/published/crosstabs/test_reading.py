@@ -245,6 +245,15 @@ def test_whole_amounts_are_not_taken_for_counts() -> None:
     assert read_crosstab(rows, counts=True).counts
 
 
+def test_years_above_the_columns_are_named() -> None:
+    rows = [["Ward", "2023", "2024"], ["N", 1, 2], ["S", 3, 4], ["Total", 4, 6]]
+    assert read_crosstab(rows).names == ("Ward", "year")
+    assert read_crosstab([["", "a", "b"], ["N", 1, 2], ["S", 3, 4]]).names == ("rows", "columns")
+    two = [["Ward", "2023", "", "2024", ""], ["", "f", "m", "f", "m"], ["N", 1, 2, 3, 4],
+           ["S", 5, 6, 7, 8], ["Total", 6, 8, 10, 12]]  # fmt: skip
+    assert read_crosstab(two).names == ("Ward", "year", "columns 2")
+
+
 def test_dimensions_are_named_by_the_reader() -> None:
     rows = [["", "a", "b"], ["N", 1, 2], ["S", 3, 4]]
     assert read_crosstab(rows, ["region", "sector"]).names == ("region", "sector")
