@@ -46,18 +46,16 @@ _OF_RECORDS = (
 def read_cross(
     source: Source, hierarchies: Mapping[str, Hierarchy], total: str | Mapping[str, str] | None
 ) -> Table:
-    """Table of a cross table; what was recognised is said.
+    """Table of a cross table; what was recognised is said, but nothing of cells that may be hidden.
 
     Raises
     ------
     InputError
         As `csp.read_crosstab`; the file is named.
     """
-    table, own = _table(
-        source, _rows(source.data, source.sheet, source.written), hierarchies, total
-    )
-    first, *others = table.notes
-    for sentence in _sentences([first, *own, *others]):
+    rows = _rows(source.data, source.sheet, source.written)
+    table, _ = _table(source, rows, hierarchies, total)
+    for sentence in _sentences(table.notes):
         say(sentence)
     return table.replace(notes=())
 
@@ -103,7 +101,9 @@ class Recognised:
     by : tuple of str
         Its dimensions.
     told : tuple of str
-        How it was read, for its owner.
+        How it was read.
+    own : tuple of str
+        Likewise, of cells that may be suppressed: for its owner.
     guess : str
         What its numbers were taken for, and what to say where that is wrong.
     """
@@ -111,6 +111,7 @@ class Recognised:
     cross: str
     by: tuple[str, ...]
     told: tuple[str, ...]
+    own: tuple[str, ...]
     guess: str
 
     @property
@@ -161,11 +162,10 @@ def recognise(path: Path, by: Sequence[str] | None, given: Mapping[str, Any]) ->
     total = dict(text.split("=", 1) for text in asked.total if "=" in text)
     table, own = _table(asked, rows, {}, total or (asked.total or (None,))[0], guess=cross is None)
     kind = cross or ("counts" if table.counts else "values")
-    first, *others = table.notes
     guess = "" if cross is not None or not table.counts else (
         "Whole numbers count contributors here; if they are amounts, say --cross values."
     )  # fmt: skip
-    return Recognised(kind, table.names, _sentences([first, *own, *others]), guess)
+    return Recognised(kind, table.names, _sentences(table.notes), _sentences(own), guess)
 
 
 def _sentences(notes: Sequence[str]) -> tuple[str, ...]:

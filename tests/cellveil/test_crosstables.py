@@ -185,8 +185,10 @@ def test_an_empty_cell_is_named_with_its_file_and_place(tmp_path: Path) -> None:
     said = run("protect", data, "--cross", "counts", "--rules", "FREQ(3,10)", code=2).stderr
     assert "t.csv': row 2, column 3: cell (rows=N, columns=b) is empty" in " ".join(said.split())
     assert "--absent-zero" in said
-    shown = run("protect", data, "--absent-zero", "--rules", "FREQ(3,10)")
+    shown = run("protect", data, "--absent-zero", "--rules", "FREQ(3,10)", "--reveal")
     assert "1 empty cell is 0, as you say." in shown.stderr
+    assert "empty" not in run("protect", data, "--absent-zero", "--rules", "FREQ(3,10)").stderr
+    assert "1 empty cell is 0" in run("inspect", data, "--absent-zero").stderr
 
 
 def test_companions_give_the_contributors(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ class Kept:
     def note(self, names: Sequence[str], numbers: Collection[str]) -> str:
         """Sentence that says how a text file was read, where that was found out."""
         if isinstance(self.data, Recognised):
-            return " ".join(self.data.told)
+            return " ".join((*self.data.told, *self.data.own))
         if isinstance(self.data, Sheet):
             return ""
         path, note = Path(self.data.file.path), read_columns(self.data, names, numbers).note

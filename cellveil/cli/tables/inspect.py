@@ -70,8 +70,9 @@ def inspect(
     table = None if len(wanted) > 1 else recognise(data, wanted[0] if by else None, source.own)
     known = {} if table is None else {"cross": table.cross}
     wanted = wanted if table is None else [table.by]
-    if table is not None and table.guess:
-        say(table.guess)
+    for line in () if table is None else (table.guess, *table.own):
+        if line:
+            say(line)
     if not wanted:
         refuse("--by is missing: name the columns of the table's dimensions, such as Size,Region")
     sources = [source(data=data, by=one, **known) for one in wanted]

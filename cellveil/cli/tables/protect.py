@@ -80,8 +80,11 @@ def protect(
     split = None if by is None else inputs.split_names(by, "--by")
     table = recognise(data[0], split, source.own)
     known = {"by": split or ()} if table is None else table.fields
-    if table is not None and table.guess:
-        say(table.guess)
+    # What is said of empty cells tells of cells that may be suppressed.
+    own = () if table is None or not files.shown.reveal else table.own
+    for line in () if table is None else (table.guess, *own):
+        if line:
+            say(line)
     first = source(data=data[0], **known)
     names = first.by or inputs.tab_dimensions(data[0], first.rda)
     known["by"] = names
