@@ -24,6 +24,7 @@ from csp.problem.apriori import apply_apriori as apply_apriori
 from csp.problem.jj import read_jj as read_jj
 from csp.problem.jj import write_jj as write_jj
 from csp.problem.problem import Problem as Problem
+from csp.published.crosstabs.reading import read_crosstab as read_crosstab
 from csp.release.release import Release as Release
 from csp.responses import protect_responses as protect_responses
 from csp.rules import PQ as PQ

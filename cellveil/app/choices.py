@@ -64,6 +64,7 @@ class Choices:
     """All that makes a job.
 
     Dimensions are in the order in which they were chosen; without `value` records are counted.
+    `cross` says that the data is a cross table, of "counts" or "values".
     Files of hierarchies (.hrc) lie in the folder of the data. A `missing` code of "" refuses
     records that lack one; `time_limit` is in seconds. Keys that are asked for in no other way are
     `further`, by the section of the job.
@@ -85,6 +86,7 @@ class Choices:
     attacks: bool = False
     formats: tuple[str, ...] = ("csv",)
     further: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    cross: str = ""
 
     def job(self) -> str:
         """Text of a job that stands beside the data and runs as it is."""
@@ -94,7 +96,7 @@ class Choices:
         optional = {
             "value": self.value, "contributor": self.contributor, "weight": self.weight,
             "negative": None if self.negative == "error" else self.negative,
-            "missing": self.missing or None,
+            "missing": self.missing or None, "cross": self.cross or None,
         }  # fmt: skip
         data |= {key: given for key, given in optional.items() if given is not None}
         data |= self.further.get("data", {})
@@ -124,7 +126,8 @@ class Choices:
         """Where the table comes from."""
         data = taken(self.further.get("data", {}), DATA, self.data.parent)
         plain = {"value": self.value, "contributor": self.contributor, "weight": self.weight}
-        given = {"data": self.data, "by": self.by, "negative": self.negative} | plain | data
+        given = {"data": self.data, "by": self.by, "negative": self.negative}
+        given |= {"cross": self.cross or None} | plain | data
         kept = {name: path for name, path in self.hierarchies.items() if name in self.by}
         trees = tuple(f"{name}={path}" for name, path in kept.items())
         return made(Source, given | {"hierarchy": trees, "missing": self.missing or None})

@@ -13,7 +13,10 @@ from cellveil.app.publishing import placed, published_kinds
 __all__ = ["COLUMNS", "INPUTS", "NONE", "PUBLISHED", "RECORDS", "page"]
 
 RECORDS, PUBLISHED = "records", "published"
-WHAT = {RECORDS: "records, to be protected", PUBLISHED: "a table that somebody published"}
+WHAT = {
+    RECORDS: "records or a table, to be protected",
+    PUBLISHED: "a table that somebody published",
+}
 """What a file can hold: whether it is protected, or audited."""
 
 NONE = ""
@@ -95,7 +98,8 @@ def _data() -> Any:
         "Data",
         ui.input_file(
             "data",
-            "A file of records, one row for each person or firm, or of a published table",
+            "A file of records, one row for each person or firm; or of a table, to be protected or "
+            "published already",
             accept=[".csv", ".gz", ".parquet", ".xlsx", ".tsv", ".txt", ".sbs"],
             width="100%",
         ),

@@ -18,7 +18,17 @@ from cellveil.app.further import further_sections, kinds
 from cellveil.app.handing import hand_over
 from cellveil.app.page import COLUMNS, NONE, RECORDS, page
 from cellveil.app.published import PublishedTable
-from cellveil.app.work.tasks import JOB, Found, Group, Look, Outcome, Protect, Read, Tree
+from cellveil.app.work.tasks import (
+    JOB,
+    Columns,
+    Found,
+    Group,
+    Look,
+    Outcome,
+    Protect,
+    Read,
+    Tree,
+)
 from cellveil.app.work.wording import words_of
 from cellveil.app.work.worker import Order, State, Worker
 from csp.errors import CellveilError, InputError
@@ -78,7 +88,7 @@ class _Desk:
         self.looked_at: Path | None = None
         self.file: reactive.Value[Path | None] = reactive.Value(None)
         self.data: reactive.Value[Path | None] = reactive.Value(None)
-        self.columns: reactive.Value[tuple[str, ...]] = reactive.Value(())
+        self.columns: reactive.Value[Columns] = reactive.Value(Columns(()))
         self.problem = reactive.Value("")
         self.trees: reactive.Value[dict[str, Path]] = reactive.Value({})
         self.coming: reactive.Value[tuple[tuple[Order, dict[str, Path]], ...]] = reactive.Value(())
@@ -167,7 +177,7 @@ class _Desk:
         """Go on without data."""
         self.problem.set(problem)
         self.data.set(None)
-        self.columns.set(())
+        self.columns.set(Columns(()))
         self.trees.set({})
         self.coming.set(())
 
@@ -233,11 +243,12 @@ class _Desk:
     def _fill(self, input: Any) -> None:
         @reactive.effect
         def _() -> None:
-            names = self.columns.get()
-            plain = {name: name for name in names}
-            ui.update_selectize("by", choices=plain, selected=[])
+            found = self.columns.get()
+            plain = {name: name for name in found.names}
+            ui.update_selectize("by", choices=plain, selected=[*plain] if found.cross else [])
+            records = {} if found.cross else plain
             for name, (_, _, nothing) in COLUMNS.items():
-                ui.update_select(name, choices={NONE: nothing} | plain, selected=NONE)
+                ui.update_select(name, choices={NONE: nothing} | records, selected=NONE)
 
         @reactive.effect
         def _() -> None:
@@ -247,9 +258,12 @@ class _Desk:
         def columns() -> Any:
             if self.problem.get():
                 return ui.p(self.problem.get(), class_="failure", role="alert")
-            if not self.columns.get():
+            found = self.columns.get()
+            if not found.names:
                 return None
-            return ui.p(f"{len(self.columns.get())} columns: {', '.join(self.columns.get())}.")
+            if found.cross:
+                return ui.p(found.note)
+            return ui.p(f"{len(found.names)} columns: {', '.join(found.names)}.")
 
         @render.ui
         def reading() -> Any:
@@ -309,8 +323,8 @@ class _Desk:
                 path, by, input.value() or None, input.contributor() or None,
                 input.weight() or None, self.trees.get(), rules, input.cost(), input.margins(),
                 input.singletons(), input.negative(), input.missing().strip(),
-                float(numbers["time_limit"]), input.attacks(), formats,
-                further,
+                float(numbers["time_limit"]), input.attacks(), formats, further,
+                self.columns.get().cross,
             )  # fmt: skip
 
         made: Callable[[], Choices | str] = choices

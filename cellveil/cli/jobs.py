@@ -124,6 +124,8 @@ def _told(done: Sequence[Done], head: str) -> dict[str, Any]:
         say(f"{head}{' and '.join(one.names)}: {one.words}")
         for note in one.protected.table.notes:
             say(noted(note, options=False))
+        for line in one.told:
+            say(line)
         say(f"Wrote {', '.join(str(file) for file in one.files)}.")
     written = hashes_of(file for one in done for file in one.files)
     return {

@@ -26,6 +26,11 @@ class Rest(Generic[T]):
     def __init__(self, request: type[T], own: Mapping[str, Any]) -> None:
         self._request, self._own = request, dict(own)
 
+    @property
+    def own(self) -> Mapping[str, Any]:
+        """What the options say, by field."""
+        return dict(self._own)
+
     def __call__(self, **more: Any) -> T:
         """Return the request."""
         return made(self._request, {**self._own, **more})

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cellveil.io.excel import MARKED, Sheet, check_excel, title_of, write_sheets
+from cellveil.io.cross_sheets import MARKED, Sheet
+from cellveil.io.excel import check_excel, title_of, write_sheets
 from csp.tables.codes import Labels
 from csp.tables.cross.html import EMPTY, SUPPRESSED
 

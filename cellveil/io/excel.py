@@ -5,27 +5,34 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
+import numpy as np
+from numpy.typing import NDArray
+
 from cellveil.front import refuse
+from cellveil.io.cross_sheets import (
+    DIGITS,
+    MARKED,
+    PRIMARY,
+    Sheet,
+    cross_sheet,
+    side_by_side,
+    text_cell,
+)
+from cellveil.io.house import Look, look_of, with_mark
 from cellveil.render.screen import printable
+from cellveil.requests.outputs import House
 from csp.formats.files import Together, joined
 from csp.mechanism import Protected
-from csp.tables.cross.html import EMPTY, SUPPRESSED
-from csp.tables.cross.layout import CrossTable, cross_table
+from csp.tables.cross.layout import cross_table
+from csp.tables.table import Table
 
-__all__ = ["MARKED", "Sheet", "check_excel", "title_of", "write_sheets", "write_workbook"]
-
-DIGITS = 15
-"""Digits of a number that Excel keeps; longer ones are written as text."""
-
-MARKED, PRIMARY = "DDDDDD", "E69F00"
-"""Fills of suppressed cells, and of those among them that are sensitive."""
+__all__ = ["check_excel", "title_of", "write_sheets", "write_workbook"]
 
 THEN = datetime(2000, 1, 1)
 """When a workbook says it was made: the same data gives the same bytes."""
@@ -33,30 +40,6 @@ THEN = datetime(2000, 1, 1)
 
 _WRITTEN = re.compile(rb"(<dcterms:(?:created|modified)[^>]*>)[^<]*")
 """When a workbook was made and written, among its properties."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Sheet:
-    """A sheet of a workbook: a cross table, or a list of columns where there is no layout.
-
-    Attributes
-    ----------
-    title : str
-    layout : CrossTable or None
-    values : sequence of (units, scale)
-        Of each cell; not looked at where there is a sign.
-    signs, fills : sequence of str
-        Text in place of a number, and fill behind a cell; "" for none.
-    columns : mapping of str to sequence
-        Of a list: one row per cell.
-    """
-
-    title: str
-    layout: CrossTable | None = None
-    values: Sequence[tuple[int, int]] = ()
-    signs: Sequence[str] = ()
-    fills: Sequence[str] = ()
-    columns: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
 
 def check_excel() -> None:
@@ -72,15 +55,17 @@ def write_workbook(
     facts: Mapping[str, Any],
     *,
     reveal: bool = False,
-    part: bool = False,
+    part: tuple[Table, NDArray[np.int64]] | None = None,
+    house: House | None = None,
     files: Together | None = None,
 ) -> None:
     """Write a workbook of three sheets.
 
-    "table" has the published table as rows by columns, "cells" the columns, "facts" what is known
-    of the result. Suppressed cells are marked; texts are never formulas. Columns and facts are made
-    with the same `reveal`, which shows suppressed values and marks sensitive cells. Columns of a
-    `part`, one of linked tables, stand without the cross table of all.
+    "table" has the published table as rows by columns, with title, legend and footnotes of the
+    `house`, "cells" the columns, "facts" what is known of the result. Suppressed cells are marked;
+    texts are never formulas. Columns and facts are made with the same `reveal`, which shows
+    suppressed values and marks sensitive cells. `part` is one of linked tables, whose columns these
+    are, and which cell of all each of its cells is.
 
     Raises
     ------
@@ -90,8 +75,10 @@ def write_workbook(
     """
     if len(protected.pattern) >= 2**20:
         refuse(f"{len(protected.pattern):,} cells do not fit on a sheet of Excel; write .csv")
-    crossed = [] if part else [_crossed(protected, reveal=reveal)]
-    write_sheets(path, [*crossed, Sheet("cells", columns=columns)], facts, files)
+    look = look_of(House() if house is None else house)
+    crossed = _crossed(protected, look, part, reveal=reveal)
+    listed = columns if house is None else with_mark(columns, house)
+    write_sheets(path, [crossed, Sheet("cells", columns=listed)], facts, files)
 
 
 def write_sheets(
@@ -110,11 +97,11 @@ def write_sheets(
         if one.layout is None:
             _list(sheet, one.columns)
         else:
-            _cross(sheet, one, one.layout)
+            cross_sheet(sheet, one, one.layout)
     sheet = book.create_sheet("facts")
-    sheet.append([_text(sheet, "made by", bold=True), _text(sheet, "cellveil")])
+    sheet.append([text_cell(sheet, "made by", bold=True), text_cell(sheet, "cellveil")])
     for name, value in facts.items():
-        sheet.append([_text(sheet, name, bold=True), _text(sheet, _words(value))])
+        sheet.append([text_cell(sheet, name, bold=True), _fact(sheet, value)])
     sheet.column_dimensions["A"].width, sheet.column_dimensions["B"].width = 24, 60
     packed = io.BytesIO()
     book.save(packed)
@@ -133,100 +120,45 @@ def title_of(words: str, taken: set[str]) -> str:
     return title
 
 
-def _crossed(protected: Protected, *, reveal: bool) -> Sheet:
-    """Return the cross table of a result."""
+def _crossed(
+    protected: Protected, look: Look, part: tuple[Table, NDArray[np.int64]] | None, *, reveal: bool
+) -> Sheet:
+    """Return the cross table of a result, or of one of the tables that were linked to it."""
     table, release = protected.table, protected.release
+    shown, rows = (release, np.arange(len(release.pattern))) if part is None else part
     hidden, empty = release.pattern, release.structural
     signs, values, fills = [], [], []
-    for cell, gone in enumerate(hidden.tolist()):
+    for cell in rows.tolist():
+        gone = bool(hidden[cell])
         known = not gone and empty is not None and bool(empty[cell])
-        signs.append(SUPPRESSED if gone and not reveal else EMPTY if known else "")
+        signs.append(look.suppressed if gone and not reveal else look.empty if known else "")
         units = table.values[cell] if gone else release.published[cell]
         values.append((int(units), table.scale if gone else release.scale))
         primary = gone and reveal and bool(protected.problem.primary[cell])
         fills.append("" if not gone else PRIMARY if primary else MARKED)
-    return Sheet("table", cross_table(release), values, signs, fills)
-
-
-def _cross(sheet: Any, one: Sheet, layout: CrossTable) -> None:
-    from openpyxl.styles import Alignment, Font, PatternFill
-
-    filled = {color: PatternFill("solid", fgColor=color) for color in (MARKED, PRIMARY)}
-    for panel in layout.panels:
-        if layout.further:
-            pairs = zip(layout.further, panel.codes, strict=True)
-            sheet.append([_text(sheet, ", ".join(f"{n} {c}" for n, c in pairs), bold=True)])
-        heads = [layout.down, *(column.code for column in layout.columns)]
-        titles = [_text(sheet, head, bold=True) for head in heads]
-        for title in titles[1:]:
-            title.alignment = Alignment(horizontal="right")
-        sheet.append(titles)
-        for row, cells in zip(layout.rows, panel.cells.tolist(), strict=True):
-            if max(cells) < 0:
-                continue
-            head = _text(sheet, row.code, bold=row.total)
-            head.alignment = Alignment(horizontal="left", indent=row.depth)
-            line = [head]
-            for cell in cells:
-                if cell < 0:
-                    line.append(None)
-                    continue
-                sign = one.signs[cell]
-                shown = _text(sheet, sign) if sign else _number(sheet, *one.values[cell])
-                if one.fills[cell]:
-                    shown.fill = filled[one.fills[cell]]
-                shown.alignment = Alignment(horizontal="right")
-                if row.total:
-                    shown.font = Font(bold=True)
-                line.append(shown)
-            sheet.append(line)
-        if layout.further:
-            sheet.append([])
-    sheet.column_dimensions["A"].width = 6 + max(len(r.code) + 2 * r.depth for r in layout.rows)
-    if not layout.further:
-        sheet.freeze_panes = "B2"
+    below = look.lines(list(dict.fromkeys(signs)))
+    layout = cross_table(shown)
+    return Sheet(
+        "table", layout, values, signs, fills, above=look.title, below=below,
+        across=side_by_side(layout, shown),
+    )  # fmt: skip
 
 
 def _list(sheet: Any, columns: Mapping[str, Sequence[Any]]) -> None:
     """Write one row per cell; numbers as numbers where none of their digits is lost."""
-    sheet.append([_text(sheet, name, bold=True) for name in columns])
+    sheet.append([text_cell(sheet, name, bold=True) for name in columns])
     numbers = [name in ("value", "lower", "upper") for name in columns]
     for row in zip(*columns.values(), strict=True):
         sheet.append(
             [
                 _amount(sheet, item) if number else
                 item if item is None or isinstance(item, (bool, int, float)) else
-                _text(sheet, str(item))
+                text_cell(sheet, str(item))
                 for item, number in zip(row, numbers, strict=True)
             ]
         )  # fmt: skip
     sheet.freeze_panes = "A2"
     sheet.auto_filter.ref = sheet.dimensions
-
-
-def _text(sheet: Any, words: str, *, bold: bool = False) -> Any:
-    """Return a cell that is text whatever it begins with."""
-    from openpyxl.cell import WriteOnlyCell
-    from openpyxl.styles import Font
-
-    cell = WriteOnlyCell(sheet, value=printable(words))
-    cell.data_type = "s"
-    if bold:
-        cell.font = Font(bold=True)
-    return cell
-
-
-def _number(sheet: Any, units: int, scale: int) -> Any:
-    from openpyxl.cell import WriteOnlyCell
-
-    from csp.exact import grouped_text, units_text
-
-    if abs(units) >= 10**DIGITS:
-        return _text(sheet, grouped_text(units, scale))
-    text = units_text(units, scale)
-    cell = WriteOnlyCell(sheet, value=float(text) if scale else int(text))
-    cell.number_format = "#,##0" + ("." + "0" * scale if scale else "")
-    return cell
 
 
 def _amount(sheet: Any, text: str | None) -> Any:
@@ -235,8 +167,15 @@ def _amount(sheet: Any, text: str | None) -> Any:
         return None
     plain = text.lstrip("-").replace(".", "", 1)
     if not plain.isdigit() or len(plain.lstrip("0")) > DIGITS:
-        return _text(sheet, text)
+        return text_cell(sheet, text)
     return float(text) if "." in text else int(text)
+
+
+def _fact(sheet: Any, value: Any) -> Any:
+    """Return a fact as what it is; a list, and a number that Excel would round, as text."""
+    if isinstance(value, (bool, float)) or (isinstance(value, int) and abs(value) < 10**DIGITS):
+        return value
+    return text_cell(sheet, _words(value))
 
 
 def _words(value: Any) -> str:

@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.front import refuse
+from cellveil.io.crosstables import read_cross
+from cellveil.io.recoding import read_recodings, recoded_records, recoded_table
 from cellveil.io.sheets import Sheet, open_sheet, read_sheet
 from cellveil.render.screen import say
 from cellveil.requests.requirements import Requirements
@@ -24,6 +26,7 @@ from csp.formats.apriori import Statement, read_apriori
 from csp.formats.layout import Metadata, read_metadata
 from csp.formats.parquet import is_parquet
 from csp.formats.reading import regular_file
+from csp.formats.recodings import Recoding
 from csp.mechanism import Mechanism
 from csp.problem.jj import read_jj
 from csp.problem.problem import Problem
@@ -34,6 +37,7 @@ from csp.tables import argus
 from csp.tables.codes import Labels, text_codes
 from csp.tables.columns import TextFile, WholeFile, column_names, read_columns
 from csp.tables.hierarchies.hierarchy import Hierarchy
+from csp.tables.hierarchies.orders import InOrder
 from csp.tables.hierarchies.totals import DEFAULT, total_codes
 from csp.tables.link import link
 from csp.tables.microdata.contributions import Stage
@@ -66,11 +70,13 @@ def read_table(
     source: Source,
     progress: Callable[[str], None] | None = None,
     records: Sheet | WholeFile | None = None,
+    joins: Mapping[str, Recoding] = MappingProxyType({}),
 ) -> Table:
     """Table of a file.
 
     `progress` is called with what is being done to records that are read within ``--memory``.
-    `records` are those of the file, where they have been read already.
+    `records` are those of the file, where they have been read already. `joins` says which codes
+    become one in columns of which the source says nothing of the kind.
 
     Raises
     ------
@@ -82,6 +88,10 @@ def read_table(
     total = totals_of(source)
     roots, _ = total_codes(total, source.by)
     choices = _hierarchies(source, roots)
+    recodings = {**joins, **read_recodings(source.recode, source.by)}
+    if source.cross is not None:
+        found = read_cross(source, {name: trees[0] for name, trees in choices.items()}, total)
+        return recoded_table(found, recodings)
     by, value, count, top = source.by, source.value, source.count, source.top
     shadow = source.shadow
     layout: Metadata | None = None
@@ -106,13 +116,24 @@ def read_table(
         for name in by:
             if layout is not None and name in known and name not in hierarchies:
                 hierarchies |= argus.hierarchies(layout, data, [name], roots[name])
-        return Table.from_frame(
-            data, by, value, count=count, top=top, shadow=shadow, hierarchies=hierarchies,
-            total=total,
+        found = Table.from_frame(
+            _as_printed(data, source), by, value, count=count, top=top, shadow=shadow,
+            hierarchies=hierarchies, total=total,
             decimals=source.decimals, round=source.round,
             absent="zero" if source.absent_zero else "error",
             tolerance=source.tolerance, negative=source.negative,
         )  # fmt: skip
+        return recoded_table(found, recodings)
+    if recodings:
+        if not isinstance(data, Mapping):
+            columns, numbers = _wanted(source)
+            arrays = read_columns(data, columns, numbers).arrays
+            data = dict(zip(columns, arrays, strict=True))
+        for name in recodings:
+            if layout is not None and name not in choices:
+                declared = argus.hierarchies(layout, data, [name], roots[name])
+                choices |= {column: [tree] for column, tree in declared.items()}
+        data, choices = recoded_records(data, recodings, choices)
     if layout is not None:
         data = (data, layout)
     tables = [
@@ -129,26 +150,47 @@ def read_table(
     return tables[0] if len(tables) == 1 else _in_order(link(*tables), source.by)
 
 
-def read_records(source: Source) -> tuple[Any, dict[str, Hierarchy]]:
-    """Return records as `csp.inspect` takes them, and the hierarchies that their layout declares.
+def _as_printed(data: Any, source: Source) -> Any:
+    """Cells of a file whose codes come out in the order in which they came in."""
+    if not isinstance(data, Mapping):
+        names, numbers = _wanted(source)
+        data = dict(zip(names, read_columns(data, names, numbers).arrays, strict=True))
+    return InOrder(data)
+
+
+def read_records(
+    source: Source, given: Mapping[str, Hierarchy] = MappingProxyType({})
+) -> tuple[Any, dict[str, Hierarchy]]:
+    """Return records as `csp.inspect` takes them, and the hierarchies of their columns.
+
+    These are those that are `given` or that the layout declares, of codes that are joined too.
 
     Raises
     ------
     InputError
         For a file that cannot be read; file and line are named.
     """
+    data: Any = source.text
+    found: dict[str, Hierarchy] = {}
     if source.rda is not None:
         data, layout = argus.read_microdata(source.data, source.rda)
         roots, _ = total_codes(totals_of(source), source.by)
         known = {variable.name for variable in layout.variables} & {*source.by}
-        found: dict[str, Hierarchy] = {}
         for name in sorted(known):
             found |= argus.hierarchies(layout, data, [name], roots[name])
-        return data, found
-    if is_workbook(source.data):
+    elif is_workbook(source.data):
         numbers = [name for name in (source.value, source.weight, source.shadow) if name]
-        return read_sheet(source.data, source.sheet, numbers=numbers), {}
-    return source.text, {}
+        data = read_sheet(source.data, source.sheet, numbers=numbers)
+    found |= given
+    recodings = read_recodings(source.recode, source.by)
+    if recodings:
+        if not isinstance(data, Mapping):
+            columns = column_names(data)
+            arrays = read_columns(data, columns, _wanted(source)[1]).arrays
+            data = dict(zip(columns, arrays, strict=True))
+        data, trees = recoded_records(data, recodings, {name: [t] for name, t in found.items()})
+        found = {name: several[0] for name, several in trees.items()}
+    return data, found
 
 
 def totals_of(source: Source) -> str | dict[str, str] | None:
@@ -272,7 +314,7 @@ def _hierarchies(source: Source, roots: dict[str, str]) -> dict[str, list[Hierar
     read = read_hierarchies(source.hierarchy, roots)
     found = {name: list(trees.values()) for name, trees in read.items()}
     several = [name for name, trees in found.items() if len(trees) > 1]
-    if several and (source.aggregated or source.tab):
+    if several and (source.aggregated or source.tab or source.cross):
         refuse(
             f"--hierarchy names {several[0]!r} twice: several hierarchies of a column need the "
             "records, not cells; link tables of one hierarchy each (csp.link)"

@@ -7,13 +7,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from cellveil.front import refuse
 from cellveil.io.excel import check_excel, write_workbook
 from cellveil.io.files import Columns, write_columns
+from cellveil.io.house import with_mark
+from cellveil.requests.outputs import House
 from csp.formats.apriori import Statement, write_apriori
 from csp.formats.files import Together
 from csp.mechanism import Protected
 from csp.rules.base import is_count_table
+from csp.tables.table import Table
 
 __all__ = ["FOREIGN", "FORMATS", "check_form", "form_of", "timeless", "write_result"]
 
@@ -72,7 +78,8 @@ def write_result(
     form: str | None = None,
     reveal: bool = False,
     structure: str | None = None,
-    part: bool = False,
+    part: tuple[Table, NDArray[np.int64]] | None = None,
+    house: House | None = None,
     files: Together | None = None,
 ) -> None:
     """Write a published table.
@@ -89,7 +96,8 @@ def write_result(
       (free), or C (confidential), or with `reveal` D where suppression is secondary.
 
     Columns are from `cellveil.io.files.result_columns`, with the same `reveal`; the rows of one
-    table of linked ones, if `part`. By default the form is that of the name, and the dataflow
+    table of linked ones, if there is a `part` (`cellveil.io.excel.write_workbook`). The sign of the
+    `house` stands in .csv and .xlsx. By default the form is that of the name, and the dataflow
     (`structure`) CELLVEIL:NAME(1.0), after the file.
 
     References
@@ -103,8 +111,12 @@ def write_result(
     check_form(form, names, intervals="lower" in columns, structure=structure)
     if form == "xlsx":
         facts = timeless(protected, reveal=reveal)
-        write_workbook(path, protected, columns, facts, reveal=reveal, part=part, files=files)
+        write_workbook(
+            path, protected, columns, facts, reveal=reveal, part=part, house=house, files=files
+        )
         return
+    if form in ("csv", "csv.gz") and house is not None:
+        columns = with_mark(columns, house)
     if form == "apriori":
         rows = zip(*(columns[name] for name in names), columns["published"], strict=True)
         lines = [Statement(tuple(row[:-1]), "u") for row in rows if not row[-1]]

@@ -78,6 +78,8 @@ def _sections(batch: Batch) -> dict[str, Any]:
         "data": batch.data, "table": tables,
         "rules": {"sensitive": rules, "cost": _cost(batch)}, "output": {},
     }  # fmt: skip
+    if recode := _recodings(batch):
+        section["recode"] = recode
     singles = {flag for _, flag in batch.suppressed if flag is not None}
     if len(singles) > 1:
         refuse(f"{name}: singletons are guarded in some tables only; write the same for all")
@@ -88,6 +90,19 @@ def _sections(batch: Batch) -> dict[str, Any]:
     if batch.folders:
         section["output"] = {"folder": next(iter(batch.folders)), "format": list(batch.forms)}
     return section
+
+
+def _recodings(batch: Batch) -> dict[str, str]:
+    """File or level for each variable that is recoded: in all of its tables alike, or in none."""
+    found: dict[str, str] = {}
+    for table in batch.tables:
+        for name in table.by:
+            if found.setdefault(name, table.recode.get(name, "")) != table.recode.get(name, ""):
+                refuse(
+                    f"{table.where}: {name!r} is recoded otherwise than in a table before; tables "
+                    "of the same records are linked by their codes: recode it in all of them alike"
+                )
+    return {name: file for name, file in found.items() if file}
 
 
 def _rules(batch: Batch, *, stated: bool) -> tuple[str, bool]:

@@ -22,10 +22,10 @@ _APRIORI = re.compile(
     r'("[^"]*"|[^,]+?)\s*,\s*([0-9]{1,9})\s*,\s*"(.)"\s*(?:,\s*([01]?)\s*(?:,\s*([01]?))?)?'
 )
 _WRITE = re.compile(r'\(\s*([0-9]{1,9})\s*,\s*([0-9]{1,9})\s*,([^,]*),\s*("[^"]*"|[^")]+?)\s*\)')
+_RECODE = re.compile(r'([0-9]{1,9})\s*,\s*("[^"]*"|[^,]+?)\s*,\s*("[^"]*"|[^,]+?)')
 _OPTION = re.compile(r"[A-Z]{2}[+-]")
 
 _REFUSED = {
-    "RECODE": "codes are not recoded; recode the data, or use a coarser hierarchy",
     "COVER": "cover tables are not made; link the tables in one batch file",
     "ANCO": "ANCO is not known; take the line out",
     "JJ": "JJ problems are solved with 'cellveil suppress FILE.jj'",
@@ -60,6 +60,7 @@ class BatchTable:
     where: str
     rules: str | None = None
     keys: dict[str, str] = field(default_factory=dict)
+    recode: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -174,6 +175,20 @@ def _apriori(batch: Batch, rest: str, where: str) -> None:
         table.keys["apriori_unknown"] = "skip"
 
 
+def _recode(batch: Batch, rest: str, where: str) -> None:
+    found = _RECODE.fullmatch(rest)
+    if found is None:
+        refuse(f'{where} is table number, "Variable", "FILE.grc" or a level')
+    if batch.kind == "table":
+        refuse(f"{where}: tables are not recoded here, as in tau-ARGUS; recode the records")
+    table = _table(batch, int(found[1]), where)
+    variable, file = (found[i].strip().strip('"') for i in (2, 3))
+    named = next((name for name in table.by if name.lower() == variable.lower()), None)
+    if named is None:
+        refuse(f"{where}: table {found[1]} has no variable {variable!r}; it has {table.by}")
+    table.recode[named] = file if file.isdecimal() else _near(batch.path, file)
+
+
 def _suppress(batch: Batch, rest: str, where: str) -> None:
     found = _CALL.fullmatch(rest)
     if found is None:
@@ -250,6 +265,7 @@ _VERBS: Mapping[str, Any] = {
     "READMICRODATA": lambda batch, rest, where: _read(batch, rest, where, "records"),
     "READTABLE": lambda batch, rest, where: _read(batch, rest, where, "table"),
     "APRIORI": _apriori,
+    "RECODE": _recode,
     "SUPPRESS": _suppress,
     "WRITETABLE": _write,
 }

@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from cellveil.jobs.keys import SECTIONS
@@ -26,8 +27,12 @@ def draft(
     options: Mapping[str, str | None],
     hierarchies: Mapping[str, Path],
     totals: Mapping[str, str],
+    recode: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """Text of a job that will stand in `folder`; `options` are further keys of [data]."""
+    """Text of a job that will stand in `folder`; `options` are further keys of [data].
+
+    Files of `recode` are seen from the working directory; a level of a hierarchy is a number.
+    """
     bare = " without the hierarchies that were found" if found.hierarchies else ""
     given = {key: value for key, value in options.items() if value is not None}
     notes = [
@@ -39,6 +44,10 @@ def draft(
         "data": {"file": str(data.resolve())} | given,
         "hierarchies": {name: str(path.resolve()) for name, path in hierarchies.items()},
         "totals": totals,
+        "recode": {
+            name: file if file.isdecimal() else str(Path(file).resolve())
+            for name, file in recode.items()
+        },
         "table": [{"by": list(table.by)} for table in found.tables],
         "rules": {"sensitive": rules},
         "output": {"folder": "published", "report": True},
@@ -56,7 +65,9 @@ def job_text(sections: Mapping[str, Any], notes: Sequence[str], old: Path, folde
         for one in section if isinstance(section, list) else [section] if section else []:
             lines += ["", f"[[{name}]]" if isinstance(section, list) else f"[{name}]"]
             for key, value in one.items():
-                path = name == "hierarchies" or key in _PATHS
+                path = (name in ("hierarchies", "recode") or key in _PATHS) and not (
+                    isinstance(value, str) and value.isdecimal()
+                )
                 lines.append(
                     f"{_key(key)} = {_value(_seen(old / value, folder) if path else value)}"
                 )

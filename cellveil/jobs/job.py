@@ -19,6 +19,7 @@ from cellveil.io.inputs import hierarchy_of, mechanism_of, read_rules
 from cellveil.jobs.batch import read_batch
 from cellveil.jobs.keys import (
     DATA,
+    FREE,
     OPTIONS,
     SECTIONS,
     Folder,
@@ -60,7 +61,7 @@ class TableJob:
         """
         s = self.source
         columns = (s.value, s.contributor, s.weight, s.shadow)
-        return (s.sheet, columns, s.aggregated)
+        return (s.sheet, columns, s.aggregated, s.cross)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +93,10 @@ class Job:
             source = table.source
             found.append(source.data)
             found += [path for path in (source.rda, source.apriori) if path is not None]
-            found += [Path(hierarchy_of(text, source.by)[1]) for text in source.hierarchy]
-        if self.asked.primary is not None:
-            found.append(self.asked.primary)
+            named = [hierarchy_of(text, source.by)[1] for text in source.hierarchy + source.recode]
+            found += [Path(name) for name in named if not name.isdecimal()]
+        found += [one for one in (self.asked.primary, self.asked.earlier.keep) if one is not None]
+        found += [Path(text.partition("=")[2]) for text in self.asked.earlier.keep_codes]
         return tuple(dict.fromkeys(found))
 
     @property
@@ -137,6 +139,9 @@ def read_job(path: Path, *, anywhere: bool = False) -> Job:
             f"{where}, [output]: the folder {target!r} lies outside that of the job; name one "
             "below it, or allow it with " + phrase("read_job(path, anywhere=True)", "--anywhere")
         )
+    history = given["output"].get("history")
+    if history is not None and is_outside(history):
+        refuse(f"{where}, [output]: the history {history!r} lies outside the folder of the job")
     tables: list[TableJob] = []
     for number, one in enumerate(given["table"], 1):
         name = one.get("name", _file_name("-".join(one["by"])))
@@ -149,11 +154,12 @@ def read_job(path: Path, *, anywhere: bool = False) -> Job:
         with naming(where, name):
             tables.append(TableJob(name, _source(path.parent, given, one)))
 
-    def of(request: type[T], name: str) -> T:
+    def of(request: type[T], name: str, **more: Any) -> T:
         with naming(f"{where}, [{name}]"):
-            return made(request, taken(given[name], SECTIONS[name], path.parent))
+            return made(request, taken(given[name], SECTIONS[name], path.parent) | more)
 
-    asked = of(Requirements, "rules")
+    codes = tuple(f"{name}={path.parent / file}" for name, file in given["keep_codes"].items())
+    asked = of(Requirements, "rules", keep_codes=codes)
     job = Job(
         path, tuple(tables), asked, of(Search, "solver"), of(Folder, "output"), record_path(path),
         notes,
@@ -213,17 +219,26 @@ def _source(folder: Path, given: Mapping[str, Any], one: Mapping[str, Any]) -> S
         refuse('no data; add file = "..." to [data] or to the table')
     by = tuple(one["by"])
     dimensions = {name for table in given["table"] for name in table["by"]}
-    unknown = [n for n in (*given["totals"], *given["hierarchies"]) if n not in dimensions]
+    named = [name for section in FREE for name in given[section]]
+    unknown = [name for name in named if name not in dimensions]
     if unknown:
-        refuse(f"{unknown[0]!r} of [hierarchies] or [totals] is not a dimension of any table")
+        refuse(
+            f"{unknown[0]!r} is not a dimension of any table; it stands in "
+            + " or ".join(f"[{section}]" for section in FREE if unknown[0] in given[section])
+        )
     trees = tuple(
         f"{name}={folder / file}"
         for name, files in given["hierarchies"].items() if name in by
         for file in ([files] if isinstance(files, str) else files)
     )  # fmt: skip
     totals = tuple(f"{name}={code}" for name, code in given["totals"].items() if name in by)
+    recodes = tuple(
+        f"{name}={file if file.isdecimal() else folder / file}"
+        for name, file in given["recode"].items() if name in by
+    )  # fmt: skip
     _, reads = read_rules(_without_hand(given["rules"]["sensitive"]), None, by)
     own = {"data": data.pop("file"), "by": by, "hierarchy": trees, "total": totals, "reads": reads}
+    own["recode"] = recodes
     return made(Source, data | own)
 
 

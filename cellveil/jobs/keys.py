@@ -15,7 +15,7 @@ from typing import Any
 from cellveil.front import refuse
 from cellveil.io.results import FORMATS
 from cellveil.requests.option import Field, fields_of, option, values_of
-from cellveil.requests.outputs import Shown
+from cellveil.requests.outputs import House, Shown
 from cellveil.requests.requirements import Requirements
 from cellveil.requests.search import Search
 from cellveil.requests.source import Source
@@ -66,6 +66,13 @@ class Folder:
     )
     structure: str | None = option("Dataflow of SDMX, AGENCY:ID(VERSION).", "", '"ESTAT:NAMA(1.0)"')
     report: bool = option("An HTML page to read.", "", "true", default=False)
+    history: str | None = option(
+        "Folder for the release of each run: what the last one suppressed stays so, all are "
+        "attacked together, what changed is said.",
+        "",
+        '"history"',
+    )
+    house: House = House()
     shown: Shown = Shown()
 
     def __post_init__(self) -> None:
@@ -94,6 +101,7 @@ SECTIONS: dict[str, tuple[Field, ...]] = {
 
 KINDS: dict[str, tuple[type | tuple[type, ...], str]] = {
     "names": (list, 'a list of texts, such as ["region", "sector"]'),
+    "repeated": (list, 'a list of texts, such as ["one", "two"]'),
     "amount": ((int, float, Decimal), "a number"),
     "number": ((int, float, Decimal), "a number"),
     "whole": (int, "a whole number"),
@@ -101,7 +109,11 @@ KINDS: dict[str, tuple[type | tuple[type, ...], str]] = {
 }
 """Types of TOML by the kind of a field, and their names; others are text."""
 
-FREE = {field.key: field for field in fields_of(Source) if field.kind == "by column"}
+FREE = {
+    field.key: field
+    for request in (Source, Requirements)
+    for field in fields_of(request) if field.kind == "by column"
+}  # fmt: skip
 """Sections whose keys are columns."""
 
 NEEDED = {"table": ("by",), "rules": ("sensitive",)}
@@ -168,7 +180,7 @@ def _check_value(given: Any, kind: str, choices: tuple[str, ...], where: str) ->
         given = [given]
     types, words = KINDS.get(kind, (str, "text in quotes"))
     right = isinstance(given, types) and isinstance(given, bool) == (kind == "flag")
-    if kind == "names" and right:
+    if kind in ("names", "repeated") and right:
         right = bool(given) and all(isinstance(text, str) for text in given)
     if not right:
         shown = str(given) if isinstance(given, Decimal) else repr(given)
@@ -192,6 +204,8 @@ def taken(section: Mapping[str, Any], keys: tuple[Field, ...], folder: Path) -> 
                 given = str(given)
             case "number":
                 given = float(given)
+            case "repeated":
+                given = tuple(given)
             case "names":
                 given = (given,) if isinstance(given, str) else tuple(given)
                 if known[name].option.blanks:
@@ -250,7 +264,7 @@ def template() -> str:
     ]
     given = {"data": ("file",), "table": ("name", "by"), "rules": ("sensitive",)}
     given |= {"output": ("folder", "report")}
-    order = ("data", "hierarchies", "totals", "table", "rules", "solver", "output")
+    order = ("data", *FREE, "table", "rules", "solver", "output")
     for name in order:
         head = "[[table]]" if name == "table" else f"[{name}]"
         lines += ["", head]

@@ -15,6 +15,7 @@ from cellveil.front import explained, refuse
 from cellveil.io.files import check_outputs, result_columns, write_json
 from cellveil.io.inputs import read_known, read_table
 from cellveil.io.results import FOREIGN, FORMATS, check_form, timeless, write_result
+from cellveil.jobs.history import Archive
 from cellveil.jobs.job import Job, TableJob, naming
 from cellveil.jobs.record import Inputs, record_facts, versions, write_record
 from cellveil.report.facts import attacked, report_facts
@@ -41,11 +42,15 @@ ATTACKERS = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Done:
-    """What became of one group of tables of a job, and the files that were written."""
+    """What became of one group of tables of a job, and the files that were written.
+
+    `told` says what stayed suppressed since it was before, and what changed.
+    """
 
     names: tuple[str, ...]
     protected: Protected
     files: tuple[Path, ...]
+    told: tuple[str, ...] = ()
 
     @property
     def words(self) -> str:
@@ -66,11 +71,13 @@ def run_job(
     phase: Callable[[str], None] = lambda _: None,
     progress: Callable[[Progress], None] | None = None,
     tabulate: Callable[[Source], Table] = read_table,
+    archive: Archive | None = None,
 ) -> tuple[Done, ...]:
     """Run a job: one `Done` for each group of linked tables.
 
     Its files appear together when the last table is protected. `phase` is called with what is done,
-    in words, `progress` as by `csp.protect`. `tabulate` makes the table of a source.
+    in words, `progress` as by `csp.protect`. `tabulate` makes the table of a source. `archive` has
+    the releases of earlier runs, by default those of the job.
 
     Raises
     ------
@@ -81,16 +88,24 @@ def run_job(
     """
     _check_forms(job)
     places = _places(job)
+    past = Archive.of(job) if archive is None else archive
     with naming(job.path.name):
-        inputs = Inputs.of(job.inputs)
+        inputs = Inputs.of((*job.inputs, *past.files))
+    groups = job.groups
+    if job.asked.earlier.keep is not None and len(groups) > 1:
+        refuse(
+            f"{job.path.name}, [rules]: keep is for tables of the same data; write a job for each"
+        )
     solved = [
-        _solved(job, group, phase=phase, progress=progress, tabulate=tabulate)
-        for group in job.groups
+        _solved(job, group, past, phase=phase, progress=progress, tabulate=tabulate)
+        for group in groups
     ]
     inputs.check()
     job.folder.mkdir(parents=True, exist_ok=True)
     with written_together() as files:
         done = tuple(_written(job, one, places, files) for one in solved)
+        for one in done:
+            past.add(one.names, one.protected, files)
         reveal = job.output.shown.reveal
         facts = {
             "made_by": f"cellveil {cellveil.__version__}",
@@ -116,6 +131,7 @@ class _Solved:
     tables: list[Table]
     protected: Protected
     attacks: Any
+    told: tuple[str, ...] = ()
 
 
 def _check_forms(job: Job) -> None:
@@ -131,7 +147,7 @@ def _check_forms(job: Job) -> None:
 
 
 def _solved(
-    job: Job, group: tuple[TableJob, ...], *, phase: Callable[[str], None],
+    job: Job, group: tuple[TableJob, ...], past: Archive, *, phase: Callable[[str], None],
     progress: Callable[[Progress], None] | None, tabulate: Callable[[Source], Table],
 ) -> _Solved:  # fmt: skip
     """Tabulate, link, protect, and attack what would be published."""
@@ -159,17 +175,22 @@ def _solved(
             for table, statements in zip(tables, known, strict=True)
             for statement in statements
         ]
+        recode = [*dict.fromkeys(text for one in group for text in one.source.recode)]
+        kept = past.kept(job, names, whole, recode)
     phase(f"protecting {', '.join(names)}")
     with naming(said), explained(whole, reveal=job.output.shown.reveal):
         protected = mechanism.protect(
-            whole, apriori=stated, method=job.search.chosen, gap=job.search.gap,
+            whole, keep=kept.release(whole) if kept.cells.any() else None, apriori=stated,
+            method=job.search.chosen, gap=job.search.gap,
             time_limit=clock.seconds, progress=progress,
         )  # fmt: skip
     found = None
     if job.output.shown.attacks:
         phase(f"attacking {', '.join(names)}")
         found = attacked(protected, clock, stated=stated)
-    return _Solved(group, tables, protected, found)
+    with naming(said):
+        told = past.told(names, protected.release, clock)
+    return _Solved(group, tables, protected, found, (*kept.told, *told))
 
 
 def _written(job: Job, one: _Solved, places: Mapping[str, Path], files: Together) -> Done:
@@ -187,19 +208,20 @@ def _written(job: Job, one: _Solved, places: Mapping[str, Path], files: Together
             path = places[named.name + FORMATS[form]]
             write_result(
                 path, protected, _part(protected.table, table, columns[shown[form]]), form=form,
-                reveal=reveal, structure=output.structure, part=len(group) > 1, files=files,
+                reveal=reveal, structure=output.structure, house=output.house, files=files,
+                part=(table, _rows(protected.table, table)) if len(group) > 1 else None,
             )  # fmt: skip
             mine.append(path)
     names = tuple(named.name for named in group)
     if output.report:
         page = places["+".join(names) + ".html"]
-        title = ", ".join(names)
+        title = output.house.title or ", ".join(names)
         told = report_facts(protected, title=title, attacks=one.attacks, reveal=reveal)
         several = zip(names, tables, strict=True) if len(group) > 1 else ()
         parts = [(name, table, _rows(protected.table, table)) for name, table in several]
         write_page(page, report_page(protected, told, parts=parts), told, files)
         mine += [page, page.with_suffix(".json")]
-    return Done(names, protected, tuple(mine))
+    return Done(names, protected, tuple(mine), one.told)
 
 
 def _places(job: Job) -> dict[str, Path]:

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 
 from cellveil.front import refuse
 from cellveil.io.files import hashes_of
+from cellveil.jobs.history import Archive
 from cellveil.jobs.job import read_job
 from cellveil.jobs.record import read_record, versions
 from cellveil.jobs.run import run_job
@@ -77,7 +78,12 @@ def verify(path: Path, **watched: object) -> Verdict:
     with TemporaryDirectory(prefix="cellveil-") as made:
         place = Path(made)
         inside = replace(job.output, folder=str(place / "published"))
-        run_job(replace(job, output=inside, record=place / "record"), **watched)  # type: ignore[arg-type]
+        known = {(folder / name).resolve() for name in facts["inputs"]}
+        archive = Archive.of(job)
+        then = tuple(path for path in archive.past if path.resolve() in known)
+        again = replace(archive, past=then, store=False)
+        once_more = replace(job, output=inside, record=place / "record")
+        run_job(once_more, archive=again, **watched)  # type: ignore[arg-type]
         found = hashes_of(path for path in (place / "published").iterdir())
         now = {path.name: sha for path, sha in found.items()}
     current = versions()

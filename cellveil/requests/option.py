@@ -42,7 +42,7 @@ ByColumn = NewType("ByColumn", str)
 
 
 Repeated = NewType("Repeated", str)
-"""A text that may be given several times on the command line; no job has it."""
+"""A text that may be given several times on the command line; in a job a list of them."""
 
 
 @dataclass(frozen=True, slots=True)

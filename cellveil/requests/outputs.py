@@ -6,9 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from cellveil.requests.option import option
+from cellveil.front import refuse
+from cellveil.requests.option import Repeated, option
 
-__all__ = ["Files", "Shown"]
+__all__ = ["Files", "House", "Shown"]
+
+
+_LONGEST = 20
+"""Letters of a sign."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +32,49 @@ class Shown:
         "false",
         default=False,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """How a published table looks in a house.
+
+    Attributes
+    ----------
+    footnote : tuple of str
+        Lines below the table.
+    """
+
+    mark: str | None = option(
+        "What stands for suppressed cells in .csv and .xlsx: a sign, or destatis, statcan, uk, "
+        "census, bls, eia, eurostat, ksh or health for that of the office.",
+        "SIGN",
+        '"destatis"',
+        otherwise="\u00d7 in the cross table of a workbook, nothing in lists",
+    )
+    title: str | None = option(
+        "Title of the table, on the sheet and in the report.",
+        "TEXT",
+        '"Turnover by region"',
+        otherwise="none on the sheet, the name in the report",
+    )
+    footnote: tuple[Repeated, ...] = option(
+        "Line below the table on the sheet, after the legend of its signs; once for each.",
+        "TEXT",
+        '["Source: survey of 2026"]',
+        default=(),
+    )
+
+    def __post_init__(self) -> None:
+        sign = self.mark
+        if sign is None:
+            return
+        number = sign.strip().lstrip("+-").replace(".", "").replace(",", "").replace(" ", "")
+        if not sign.strip() or number.isdecimal() or len(sign) > _LONGEST:
+            refuse(f"--mark {sign!r} must be a short sign or word that is not a number, such as x")
+        if sign[0] in "=+@\t" or (sign[0] == "-" and sign.strip("-")):
+            refuse(f"--mark {sign!r} looks like a formula to a spreadsheet; choose another sign")
+        if sign in ("0", "-", "\u2013"):
+            refuse(f"--mark {sign!r} is read as zero; choose another sign")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,4 +107,5 @@ class Files:
     layout: Literal["cross", "long"] = option(
         "On screen: rows by columns, in panels, or one row per cell.", default="cross"
     )
+    house: House = House()
     shown: Shown = Shown()

@@ -6,6 +6,7 @@ from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import Literal
 
+from cellveil.requests.earlier import Earlier
 from cellveil.requests.option import Amount, option
 
 __all__ = ["Decoys", "Guards", "Requirements"]
@@ -61,7 +62,11 @@ class Requirements:
         key="sensitive",
     )
     primary: Path | None = option(
-        "File of cells named as sensitive, for MAN(...).", "FILE", '"cells.csv"', key="by_hand"
+        "File of cells that are made sensitive, for MAN(...): each is suppressed and protected for "
+        "itself. Cells that were suppressed before, for whatever reason, are for --keep.",
+        "FILE",
+        '"cells.csv"',
+        key="by_hand",
     )
     cost: Literal["unit", "value"] = option(
         "Suppress few cells, or little value.", "", '"unit"', default="unit"
@@ -69,5 +74,6 @@ class Requirements:
     unions: bool = option(
         "Sums of suppressed cells must pass the rules too.", "", "false", default=False
     )
+    earlier: Earlier = Earlier()
     guards: Guards = Guards()
     decoys: Decoys = Decoys()

@@ -104,13 +104,27 @@ class Source:
         default=(),
         key="hierarchies",
     )
+    recode: tuple[ByColumn, ...] = option(
+        "Codes of a column that become one: a file of tau-ARGUS (.grc: small: 1, 2, 5-7), one of "
+        "two columns (old, new), or the level at which its hierarchy is cut; once for each.",
+        "COLUMN=FILE",
+        '"region.grc"',
+        default=(),
+    )
     rda: Path | None = option(
         "tau-ARGUS record layout of the data.", "FILE", '"survey.rda"', key="layout"
     )
     aggregated: bool = option("The data has one row per cell.", "", "false", default=False)
+    cross: Literal["counts", "values"] | None = option(
+        "The data is a cross table, of counts of contributors or of other values; --value and "
+        "--count then name headers, and --by the dimensions, those of the rows first.",
+        "",
+        '"counts"',
+        otherwise="as found, and said",
+    )
     count: str | None = option(
         "With --aggregated: column of contributor counts; the column of the values itself if "
-        "they are counts.",
+        "they are counts. With --cross: header of such counts beside the values.",
         "COLUMN",
         '"firms"',
     )
@@ -121,7 +135,8 @@ class Source:
         default=(),
     )
     negative: Literal["error", "abs", "shift", "split", "allow"] = option(
-        "How negative contributions are read; with --aggregated, allow for negative cells.",
+        "How negative contributions are read; with --aggregated or --cross, allow for negative "
+        "cells.",
         "",
         '"error"',
         default="error",
@@ -136,14 +151,15 @@ class Source:
         otherwise="Total",
     )
     absent_zero: bool = option(
-        "With --aggregated: inner cells without a row are 0.",
+        "With --aggregated: inner cells without a row are 0. With --cross: empty ones are.",
         "",
         "false",
         default=False,
         otherwise="refused",
     )
     tolerance: Amount = option(
-        "With --aggregated: margins off by no more than this are replaced by their sums.",
+        "With --aggregated or --cross: margins off by no more than this are replaced by their "
+        "sums.",
         "NUMBER",
         "0",
         default=Amount("0"),
@@ -204,13 +220,20 @@ class Source:
                 f"the result has a column {clash[0]!r} of its own; rename that dimension "
                 f"(names in use: {', '.join(RESERVED)})"
             )
-        if self.aggregated:
-            micro = {
-                "--contributor": self.contributor, "--weight": self.weight,
-                "--missing": self.missing, "--memory": self.memory,
-                "--missing-values": self.missing_values != "error",
-                f"--{self.empty}-empty": self.empty,
+        micro = {
+            "--contributor": self.contributor, "--weight": self.weight,
+            "--missing": self.missing, "--memory": self.memory,
+            "--missing-values": self.missing_values != "error",
+            f"--{self.empty}-empty": self.empty,
+        }  # fmt: skip
+        if self.cross is not None:
+            rows = {
+                "--aggregated": self.aggregated, "--rda": self.rda, "--shadow": self.shadow,
+                "--top": self.top,
             }  # fmt: skip
+            self._refuse(micro | rows, "a cross table has neither records nor columns; leave out")
+            self._check_negative()
+        elif self.aggregated:
             self._refuse(
                 micro, "--aggregated data has one row per cell, not one per record; leave out"
             )
@@ -243,13 +266,15 @@ class Source:
             refuse(
                 "--rda says how the data is written; leave out --sep, --decimal, --encoding, --na"
             )
+        if self.recode and self.memory is not None:
+            refuse("--recode reads all records at once; leave out --memory")
         if self.rda is not None and self.memory is not None:
             refuse("--memory is for .csv and .parquet files; convert the data, or leave it out")
         if self.sheet is not None and not is_workbook(self.data):
             refuse(
                 f"--sheet is for Excel workbooks; {str(self.data)!r} has no sheets: leave it out"
             )
-        if is_workbook(self.data) and (self.memory or not self.text.plain):
+        if is_workbook(self.data) and not self.cross and (self.memory or not self.text.plain):
             refuse(
                 "a workbook is read as it is; leave out --memory, --sep, --decimal, --encoding and "
                 "--na"
@@ -273,8 +298,8 @@ class Source:
         """Cells are negative or not; how contributions are read is a question about records."""
         if self.negative not in ("error", "allow"):
             refuse(
-                f"--negative {self.negative} is for records; for a table with one row per cell say "
-                "--negative allow where cells may be negative"
+                f"--negative {self.negative} is for records; for a table say --negative allow, "
+                "where cells may be negative"
             )
 
     @staticmethod

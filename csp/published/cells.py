@@ -166,14 +166,14 @@ def published_cells(
         values, hidden, ranged, classed, empty, unavailable, lower, upper, relations, labels, names,
         tuple(dimension.root for dimension in found), scale, _counts(counts, order, n, told), (),
     )  # fmt: skip
-    if told.rounded is None and not slack:
+    if told.rounded is None and not slack and not told.exact:
         guess = guessed(made.values, made.hidden, made.relations, scale)
         fits = int(np.abs(made.values).max(initial=0)) * 10 <= MAX_VALUE and scale < MAX_DECIMALS
         if guess is not None and (fits or not guess.finer):
             slack = guess.slack
             notes.append(guess.note)
             made = _finer(made) if guess.finer else made
-    if slack:
+    if slack and not told.exact:
         made = _rounded(made, slack, least)
     lone = [name for name, d in zip(names, found, strict=True) if (d.parent < 0).all()]
     if lone and len(lone) == len(names):

@@ -28,7 +28,7 @@ from csp.published.told import Told
 from csp.tables.columns import column_names, read_columns
 from csp.tables.hierarchies.totals import is_total
 
-__all__ = ["Roles", "grid_of", "read_published"]
+__all__ = ["Roles", "grid_of", "grid_of_bytes", "read_published", "roles_of"]
 
 _ROW = re.compile(r"^row ([0-9]+)(?=:)")
 _ROWS = re.compile(r"^rows ([0-9]+) and ([0-9]+)(?= are both)")
@@ -128,7 +128,11 @@ def grid_of(file: TextFile) -> list[list[str]]:
     InputError
         If the file cannot be read or decoded.
     """
-    raw = read_bytes(file.path)
+    return grid_of_bytes(read_bytes(file.path), file)
+
+
+def grid_of_bytes(raw: bytes, file: TextFile) -> list[list[str]]:
+    """Rows of a part of a text file that is in memory; see `grid_of`."""
     text = raw.decode(file.encoding) if file.encoding else decoded(raw, file.path)
     best: list[list[str]] = []
     most = -1
@@ -201,7 +205,7 @@ def _list(
     lines: Callable[[], Sequence[int]] | None = None,
 ) -> Published:  # fmt: skip
     """Read a list: one row for each cell; `lines` says which lines of a file they are."""
-    roles, said = _roles(data, names, roles, told)
+    roles, said = roles_of(data, names, roles, told)
     assert roles.by is not None
     assert roles.value is not None
     wanted = [*roles.by, roles.value, *roles.status]
@@ -244,7 +248,7 @@ def _without_sources(columns: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[
                   f"{'is' if n - stop == 1 else 'are'} left out",)  # fmt: skip
 
 
-def _roles(
+def roles_of(
     data: Any, names: Sequence[str], roles: Roles, told: Told
 ) -> tuple[Roles, tuple[str, ...]]:
     """Find what the caller has not said, where that leaves no doubt, and say it.

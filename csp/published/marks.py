@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from csp.errors import InputError, argument
 
-__all__ = ["EVERY_OFFICE", "OFFICES", "Marks", "Range", "marks_of"]
+__all__ = ["EVERY_OFFICE", "OFFICES", "PRINTED", "Marks", "Printing", "Range", "marks_of"]
 
 Range = tuple[Fraction | int, Fraction | int | None]
 """Least and largest value that a sign stands for; None for no end."""
@@ -153,6 +153,48 @@ OFFICES = {
     )
 }  # fmt: skip
 """Offices by the name that `marks=` takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Printing:
+    """How an office prints what it withholds.
+
+    Attributes
+    ----------
+    withheld : str
+        In place of a suppressed number.
+    nil : str
+        In place of a cell that is known to be empty; "" where it prints 0.
+    legend : str
+        What the sign means, in the words of the office.
+    nil_legend : str
+        Likewise.
+    """
+
+    withheld: str
+    nil: str = ""
+    legend: str = "suppressed, so that no contributor can be worked out"
+    nil_legend: str = "nil, known to be 0"
+
+
+PRINTED = {
+    "destatis": Printing(
+        "\u00b7", "\u2013", "Zahlenwert unbekannt oder geheim zu halten", "nichts vorhanden"
+    ),
+    "statcan": Printing(
+        "x",
+        legend="suppressed to meet the confidentiality requirements of the Statistics Act",
+    ),
+    "uk": Printing("[c]", legend="confidential"),
+    "census": Printing("D", legend="withheld to avoid disclosing data for individual companies"),
+    "bls": Printing("N", legend="not disclosable"),
+    "eia": Printing("W", "--", "withheld to avoid disclosure of individual company data"),
+    "eurostat": Printing("c", legend="confidential"),
+    "ksh": Printing("\u2026", "\u2013", "confidential"),
+    "health": Printing("*", legend="suppressed"),
+    "cellveil": Printing("\u00d7"),
+}
+"""Offices by the name that a mark takes; what they print comes in again under the same name."""
 
 
 def marks_of(

@@ -248,6 +248,8 @@ def _flagged(
         preset: str | Marks | None = told.marks
         if plain in ("obs_status", "conf_status") and (preset is None or len(flags) > 1):
             preset = "sdmx" if plain == "obs_status" else "eurostat"
+        if plain == "status" and _are_own(signs, numbers):
+            preset = "cellveil"  # whosever signs stand among the values
         count = _counted(signs, often)
         ranges = told.named_ranges
         try:
@@ -279,6 +281,12 @@ def _flagged(
             elif meant == "range":
                 kinds[i] = f"={sign}"
     return kinds, chosen
+
+
+def _are_own(signs: Sequence[str], numbers: Sequence[bool | None]) -> bool:
+    """Whether flags are those of this program: s and z beside numbers, x and u beside none."""
+    found = {(sign, number is not None) for sign, number in zip(signs, numbers, strict=True)}
+    return ("s", True) in found and found <= {("s", True), ("z", True), ("x", False), ("u", False)}
 
 
 def _by_what_stands_beside(signs: Sequence[str], numbers: Sequence[bool | None]) -> Marks | None:

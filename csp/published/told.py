@@ -15,7 +15,10 @@ __all__ = ["Told"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Told:
-    """How a published table is to be read; see `csp.Release.from_frame`."""
+    """How a published table is to be read; see `csp.Release.from_frame`.
+
+    `exact` says that the numbers are those of the office itself: they are never taken for rounded.
+    """
 
     marks: str | Marks | None = None
     withheld: Collection[str] = ()
@@ -27,6 +30,7 @@ class Told:
     absent: str = "withheld"
     negative: str = "error"
     decimal: str | None = None
+    exact: bool = False
 
     @property
     def named_ranges(self) -> dict[str, tuple[Fraction, Fraction | None]]:

@@ -32,6 +32,12 @@ class Cells(Protocol):
     @property
     def names(self) -> tuple[str, ...]: ...  # noqa: D102
     @property
+    def lower(self) -> NDArray[np.int64]: ...  # noqa: D102
+    @property
+    def upper(self) -> NDArray[np.int64]: ...  # noqa: D102
+    @property
+    def structural(self) -> NDArray[np.bool_] | None: ...  # noqa: D102
+    @property
     def contributors(self) -> Contributors | None: ...  # noqa: D102
     @property
     def n_cells(self) -> int: ...  # noqa: D102

@@ -20,6 +20,12 @@ from cellveil.io.files import result_columns
 openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed")
 
 
+LEGEND = {
+    "\u00d7": "\u00d7 = suppressed, so that no contributor can be worked out",
+    "\u2013": "\u2013 = nil, known to be 0",
+}
+
+
 def write(path: Path, protected: csp.Protected, *, reveal: bool = False) -> Any:
     columns = result_columns(protected, reveal=reveal, intervals=True)
     facts = protected.summary(reveal=reveal)
@@ -49,7 +55,11 @@ def test_sheets_hold_the_published_table(tmp_path: Path, reveal: bool) -> None:
         assert row[5] <= value <= row[6]
     cross = list(book["table"].values)
     heads = cross[0][1:]
-    for line in cross[1:]:
+    end = next(i for i, line in enumerate(cross) if not any(line))
+    assert [line[0] for line in cross[end + 1 :]] == [
+        words for sign, words in LEGEND.items() if any(sign in line for line in cross[:end])
+    ]  # fmt: skip
+    for line in cross[1:end]:
         for head, shown in zip(heads, line[1:], strict=True):
             cell = table.position((line[0], head))
             if protected.pattern[cell]:

@@ -68,7 +68,19 @@ def _persons(cells: np.ndarray) -> Files:
         (f"r{i}", f"c{j}") for (i, j), count in np.ndenumerate(cells) for _ in range(int(count))
     ]
     # Rows of one order, whatever the counts, would tell where the counts differ.
-    return {"data.csv": csv_text("r,c", sorted(rows)), "key": KEY}
+    return {"data.csv": csv_text("r,c", sorted(rows)), "key": KEY, "joined": "r0,r2\n"}
+
+
+def _crossed(cells: np.ndarray) -> Files:
+    full = _with_margins(cells)
+    heads = [f"c{j}" for j in range(full.shape[1] - 1)] + ["Total"]
+    names = [f"r{i}" for i in range(full.shape[0] - 1)] + ["Total"]
+    rows = [[name, *(n or "" for n in row)] for name, row in zip(names, full.tolist(), strict=True)]
+    return {"data.csv": "Persons\n\n" + csv_text(",".join(["r", *heads]), rows)}
+
+
+EMPTY = ((4, 0, 9, 8), (0, 4, 8, 9), (9, 8, 9, 9))
+"""Counts of a cross table, in which cells without anybody are empty."""
 
 
 KEY = "8f3a61c2d97e04b5162ca8d3e7f09b4431d86a5c7b20ef9d4a61578cb3e2f019\n"
@@ -87,6 +99,13 @@ def _counts(most: int) -> Iterator[World]:
     yield World(
         "counts", ("protect",), (*_COUNTED, "--margins", "publish", *outputs),
         ("rel.csv",), files,
+    )  # fmt: skip
+    crossed = tuple(_crossed(cells) for cells in neighbours(EMPTY, block, most))
+    yield World(
+        "a cross table", ("protect",),
+        ("data.csv", "--rules", "FREQ(5)|ZERO(1)", "--width", "3", "--margins", "publish", *outputs,
+         "--report", "page.html", "--by", "r,c"),
+        ("rel.csv",), crossed,
     )  # fmt: skip
     yield World(
         "counts with decoys", ("protect",),

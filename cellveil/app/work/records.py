@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cellveil.io.crosstables import Recognised, recognise
 from cellveil.io.inputs import read_table
 from cellveil.io.published import read_public
 from cellveil.io.sheets import Sheet, open_sheet
@@ -23,11 +24,18 @@ __all__ = ["Kept", "Records"]
 class Kept:
     """Records of a file as they were read."""
 
-    data: WholeFile | Sheet
+    data: WholeFile | Sheet | Recognised
+
+    @property
+    def cross(self) -> str:
+        """Whether it is a cross table "counts" or "values"; "" for records."""
+        return self.data.cross if isinstance(self.data, Recognised) else ""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the columns."""
+        """Names of the columns, or of the dimensions of a cross table."""
+        if isinstance(self.data, Recognised):
+            return self.data.by
         return self.data.names if isinstance(self.data, Sheet) else column_names(self.data)
 
     def for_numbers(self, numbers: Collection[str | None]) -> Any:
@@ -38,6 +46,8 @@ class Kept:
 
     def note(self, names: Sequence[str], numbers: Collection[str]) -> str:
         """Sentence that says how a text file was read, where that was found out."""
+        if isinstance(self.data, Recognised):
+            return " ".join((*self.data.told, *self.data.own))
         if isinstance(self.data, Sheet):
             return ""
         path, note = Path(self.data.file.path), read_columns(self.data, names, numbers).note
@@ -45,7 +55,7 @@ class Kept:
 
     def table(self, source: Source) -> Table:
         """Table that the library makes of the file."""
-        return read_table(source, records=self.data)
+        return read_table(source, records=None if self.cross else self.data)  # type: ignore[arg-type]
 
 
 class Records:
@@ -87,7 +97,10 @@ class Records:
         if self._kept is None or self._mark != mark:
             self._mark = self._kept = None  # before the next take their place in memory
             phase("reading the records")
-            if is_workbook(path):
+            table = recognise(path, None, {})
+            if table is not None:
+                self._kept = Kept(table)
+            elif is_workbook(path):
                 sheet = open_sheet(path, progress=lambda n: phase(f"reading the records: {n:,}"))
                 self._kept = Kept(sheet)
             else:

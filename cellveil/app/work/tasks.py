@@ -28,7 +28,19 @@ from csp.rules.inspection import Inspection, inspect, inspect_tables
 from csp.solve import Progress
 from csp.tables.hierarchies.hierarchy import Hierarchy
 
-__all__ = ["JOB", "Found", "Group", "Look", "Outcome", "Protect", "Read", "Tell", "Tree", "perform"]
+__all__ = [
+    "JOB",
+    "Columns",
+    "Found",
+    "Group",
+    "Look",
+    "Outcome",
+    "Protect",
+    "Read",
+    "Tell",
+    "Tree",
+    "perform",
+]
 
 JOB = "job.toml"
 """Name of the job of a page, in the folder of its data."""
@@ -44,9 +56,18 @@ class Tell:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Read a file of records, and answer the names of its columns."""
+    """Read a file of records or a cross table, and answer its `Columns`."""
 
     data: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Columns of records; or dimensions of a cross table, of "counts" or "values"."""
+
+    names: tuple[str, ...]
+    cross: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +131,8 @@ def perform(task: Any, records: Records, tell: Tell) -> Any:
     """
     match task:
         case Read(data):
-            return records.of(data, tell.phase).names
+            kept = records.of(data, tell.phase)
+            return Columns(kept.names, kept.cross, kept.note((), ()) if kept.cross else "")
         case Look(choices):
             return _look(choices, records, tell)
         case Tree(file):
@@ -148,7 +170,7 @@ def _look(choices: Choices, records: Records, tell: Tell) -> Found:
     source = choices.source
     columns = (source.value, source.weight, source.shadow, source.count, *source.top)
     numbers = [name for name in columns if name is not None]
-    if source.aggregated:
+    if source.aggregated or source.cross:
         facts = inspect_tables([kept.table(source)], rules)
     else:
         facts = inspect(

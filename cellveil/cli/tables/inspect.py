@@ -17,7 +17,7 @@ from cellveil.cli.answers import finish, noted, terminal
 from cellveil.cli.options import argument, option
 from cellveil.cli.taking import Rest, taking
 from cellveil.front import refuse
-from cellveil.render.screen import printable
+from cellveil.render.screen import printable, say
 from cellveil.requests.option import flags_given
 from cellveil.requests.source import Source
 
@@ -39,8 +39,13 @@ def inspect(
     ],
     *,
     by: Annotated[
-        list[str], option("Dimensions of a table: Size,Region; once for each table.", "COLUMNS")
-    ],
+        list[str] | None,
+        option(
+            "Dimensions of a table: Size,Region; once for each table.",
+            "COLUMNS",
+            default="those of a cross table; else required",
+        ),
+    ] = None,
     source: Rest[Source],
     rules: Annotated[
         list[str] | None, option("Rules to try, in tau-ARGUS's words; once for each.", "RULES")
@@ -58,11 +63,21 @@ def inspect(
     For the office, and not for publication: it counts what a release does not tell. The job that
     --job writes has the first of the rules.
     """
+    from cellveil.cli.tables.joinings import joinings
+    from cellveil.io.crosstables import recognise
     from cellveil.io.files import check_outputs
     from cellveil.io.inputs import hierarchy_of, split_names
 
-    wanted = [split_names(text, "--by") for text in by]
-    sources = [source(data=data, by=one) for one in wanted]
+    wanted = [split_names(text, "--by") for text in by or ()]
+    table = None if len(wanted) > 1 else recognise(data, wanted[0] if by else None, source.own)
+    known = {} if table is None else {"cross": table.cross}
+    wanted = wanted if table is None else [table.by]
+    for line in () if table is None else (table.guess, *table.own):
+        if line:
+            say(line)
+    if not wanted:
+        refuse("--by is missing: name the columns of the table's dimensions, such as Size,Region")
+    sources = [source(data=data, by=one, **known) for one in wanted]
     names = {name for one in wanted for name in one}
     trees = [hierarchy_of(text, names)[1] for text in sources[0].hierarchy]
     check_outputs({"--summary": summary}, [data, job, sources[0].rda, *map(Path, trees)])
@@ -72,7 +87,7 @@ def inspect(
         refuse(f"{str(job)!r} is there already; choose another name, or delete it")
     if job is None and (more := flags_given(sources[0], _LATER)):
         refuse(f"{', '.join(more)}: for 'cellveil protect'; leave out, or write a job with --job")
-    whole = source(data=data, by=tuple(sorted(names)))
+    whole = source(data=data, by=tuple(sorted(names)), **known)
     found, records, given = _found(sources, whole, rules or None)
     facts = asdict(found)
     texts = {} if job is None else _job_texts(job, whole, records, found, given)
@@ -88,9 +103,9 @@ def inspect(
         if job is None
         else f"The job runs with: cellveil run {job}"
     )
-    finish(
-        facts, [*_advice(found), following], show=lambda: _show(found), summary=summary, write=write
-    )
+    first = next(iter(found.tables[0].sensitive))
+    advice = [*_advice(found), *(line for one in sources for line in joinings(one, first))]
+    finish(facts, [*advice, following], show=lambda: _show(found), summary=summary, write=write)
 
 
 def _single(
@@ -122,16 +137,16 @@ def _found(
     roots, _ = total_codes(total, whole.by)
     given = _single(read_hierarchies(whole.hierarchy, roots), set(whole.by))
     files = {name: path for name, (path, _) in given.items()}
-    if whole.aggregated or whole.tab:
+    if whole.aggregated or whole.tab or whole.cross:
         return inspect_tables([read_table(source) for source in sources], rules), None, files
-    records, trees = read_records(whole)
+    records, trees = read_records(whole, {name: tree for name, (_, tree) in given.items()})
     found = look(
         records, [source.by for source in sources], whole.value, contributor=whole.contributor,
         weight=whole.weight, shadow=whole.shadow, missing=whole.missing, rules=rules, total=total,
         missing_values=None if whole.missing_values == "error" else whole.missing_values,
         negative=None if whole.negative == "error" else whole.negative, decimals=whole.decimals,
         round=whole.round,
-        hierarchies=trees | {name: tree for name, (_, tree) in given.items()},
+        hierarchies=trees,
     )  # fmt: skip
     return found, records, files
 
@@ -140,7 +155,7 @@ def _job_texts(
     job: Path, source: Source, records: Any, found: Inspection, given: dict[str, Path]
 ) -> dict[Path, str]:
     """Text of each file of the job: hierarchies that were not `given`, then the job itself."""
-    from cellveil.io.inputs import totals_of
+    from cellveil.io.inputs import hierarchy_of, totals_of
     from cellveil.jobs.draft import draft
     from cellveil.jobs.keys import DATA, written
     from csp.tables.hierarchies.hierarchy import Hierarchy
@@ -163,6 +178,7 @@ def _job_texts(
         found, source.data, folder=job.parent, rules=first, options=keys,
         hierarchies=given | places,
         totals=dict.fromkeys(source.by, total) if isinstance(total, str) else total,
+        recode=dict(hierarchy_of(text, source.by) for text in source.recode),
     )  # fmt: skip
     return {places[name]: tree.to_hrc() for name, tree in trees.items()} | {job: text}
 

@@ -14,6 +14,8 @@ from cellveil.cli.options import argument, option
 from cellveil.cli.taking import Rest, taking
 from cellveil.front import explained, folder_for, options_of, refuse
 from cellveil.render.progress import Meter
+from cellveil.render.screen import say
+from cellveil.requests.earlier import Earlier
 from cellveil.requests.outputs import Files
 from cellveil.requests.requirements import Requirements
 from cellveil.requests.search import Search
@@ -46,15 +48,11 @@ def protect(
         option(
             "Columns of the table's dimensions: Size,Region.",
             "COLUMNS",
-            default="those of the layout of a .tab; else required",
+            default="those of a cross table or of the layout of a .tab; else required",
         ),
     ] = None,
     asked: Requirements,
     source: Rest[Source],
-    keep: Annotated[
-        Path | None,
-        option("Earlier release (.json): what it suppressed stays suppressed.", "FILE"),
-    ] = None,
     search: Search,
     workers: Annotated[
         int,
@@ -79,16 +77,27 @@ def protect(
     from cellveil.cli.tables.defence import read_defence
     from cellveil.cli.tables.several import places_for, protect_each
     from cellveil.io import inputs
+    from cellveil.io.crosstables import recognise
 
-    first = source(data=data[0], by=inputs.split_names(by, "--by") if by is not None else ())
+    split = None if by is None else inputs.split_names(by, "--by")
+    table = recognise(data[0], split, source.own)
+    known = {"by": split or ()} if table is None else table.fields
+    # What is said of empty cells tells of cells that may be suppressed.
+    own = () if table is None or not files.shown.reveal else table.own
+    for line in () if table is None else (table.guess, *own):
+        if line:
+            say(line)
+    first = source(data=data[0], **known)
     names = first.by or inputs.tab_dimensions(data[0], first.rda)
+    known["by"] = names
     clock = search.limit.started()
     decoys = asked.decoys
     mechanism, reads = inputs.mechanism_of(
         asked, names, first.written.encoding, named=first.apriori is not None or first.tab,
         defence=read_defence(decoys.defence, decoys.key_file, decoys.table_id),
     )  # fmt: skip
-    sources = [source(data=path, by=names, reads=reads) for path in data]
+    sources = [source(data=path, reads=reads, **known) for path in data]
+    keep = asked.earlier.keep
     read = [first.rda, asked.primary, decoys.key_file, keep, first.apriori]
     read += [Path(text.partition("=")[2]) for text in first.hierarchy]
     if len(data) > 1:
@@ -101,11 +110,15 @@ def protect(
             sources, places_for(data, files.output, files.summary, read, alone), mechanism,
             workers=workers, method=search.chosen, time_limit=clock.seconds, gap=search.gap,
             intervals=files.shown.intervals, reveal=files.shown.reveal, summary=files.summary,
-            options=options_of(ctx.command),
+            house=files.house, options=options_of(ctx.command),
         )  # fmt: skip
     _check(files, asked, sources[0], [*data, *read])
-    done = _protected(sources[0], mechanism, keep, search, clock, workers, files)
+    done = _protected(sources[0], mechanism, asked.earlier, search, clock, workers, files)
     _finish(data[0], asked, done, files)
+
+
+_SOME = 20
+"""Cells of a table from which on it is said that much of it is suppressed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +166,7 @@ def _check(files: Files, asked: Requirements, source: Source, read: Sequence[Pat
 
 
 def _protected(
-    source: Source, mechanism: Mechanism, keep: Path | None, search: Search, clock: Clock,
+    source: Source, mechanism: Mechanism, before: Earlier, search: Search, clock: Clock,
     workers: int, files: Files,
 ) -> _Done:  # fmt: skip
     """Tabulate, protect, and attack what would be published."""
@@ -162,7 +175,7 @@ def _protected(
     from cellveil.cli.tables.several import on_cores
     from cellveil.io import inputs
     from cellveil.io.files import result_columns
-    from cellveil.io.published import read_public
+    from cellveil.io.kept import kept_from
     from cellveil.report.facts import attacked
 
     trace: list[Progress] = []
@@ -173,15 +186,17 @@ def _protected(
 
     shown = files.shown
     with Meter("tabulating", clock.seconds) as meter, on_cores(workers):
-        earlier = None if keep is None else read_public(keep, quiet=True)[0]
         table = inputs.read_table(source, meter.phase)
+        kept = kept_from(before, table, source.recode)
+        for line in () if kept is None else kept.told:
+            say(line)
         stated = inputs.read_known(source, table)
         clock.check("the table was made")
         meter.phase("finding sensitive cells")
         with explained(table, reveal=shown.reveal, defended=mechanism.defence is not None):
             result = mechanism.protect(
-                table, keep=earlier, apriori=stated, method=search.chosen, gap=search.gap,
-                time_limit=clock.seconds, progress=watched,
+                table, keep=None if kept is None else kept.release(table), apriori=stated,
+                method=search.chosen, gap=search.gap, time_limit=clock.seconds, progress=watched,
             )  # fmt: skip
         columns = result_columns(result, reveal=shown.reveal, intervals=shown.intervals)
         known: dict[str, Any] = {}
@@ -241,9 +256,11 @@ def _write(
     if files.release is not None:
         answers.save_release(files.release, result, together)
     if files.output is not None:
-        write_result(files.output, result, done.columns, reveal=reveal, files=together)
+        write_result(
+            files.output, result, done.columns, reveal=reveal, house=files.house, files=together
+        )
     if files.report is not None:
-        title = data.name.partition(".")[0]
+        title = files.house.title or data.name.partition(".")[0]
         told = report_facts(result, title=title, attacks=done.attacks, reveal=reveal)
         told["guarantee"] += [] if done.again is None else done.again.lines()
         write_page(files.report, report_page(result, told, trace=done.trace), told, together)
@@ -270,6 +287,8 @@ def _lines(asked: Requirements, done: _Done, *, reveal: bool) -> list[str]:
     lines.append(sizes(result.problem, result.pattern, reveal=reveal))
     if result.guarantee is None:
         lines.append(quality(result.suppression, cost_words(asked.cost), reveal=reveal))
+    if 3 * int(result.pattern.sum()) > result.table.n_cells >= _SOME:
+        lines.append("Much is suppressed: 'cellveil inspect' says which codes to join (--recode).")
     lines += promises(result)
     if result.guarantee is not None:
         lines += [*defence_words(result.guarantee), posterior_words(done.known)]

@@ -84,7 +84,9 @@ def facts_of(found: Rereading, *, reveal: bool) -> dict[str, Any]:
     }
 
 
-_NOT_HERE = ("absent_zero", "tolerance", "memory", "empty", "apriori_unknown")
+_NOT_HERE = (
+    "absent_zero", "tolerance", "memory", "empty", "apriori_unknown", "cross", "recode",
+)  # fmt: skip
 """Fields of a source that the second reading does not obey."""
 
 

@@ -13,10 +13,12 @@ from cellveil.cli import options
 from cellveil.cli.answers import finish, hashes, noted, print_columns
 from cellveil.front import SAFE, explained, folder_for, message_of, refuse
 from cellveil.io.files import check_outputs, result_columns, write_columns
+from cellveil.io.house import with_mark
 from cellveil.io.inputs import read_known, read_table
 from cellveil.render.progress import Bar, Meter
 from cellveil.render.screen import say
 from cellveil.render.tables import promises
+from cellveil.requests.outputs import House
 from cellveil.requests.source import Source
 from csp.errors import CellveilError
 from csp.formats.files import written_together
@@ -89,7 +91,7 @@ def places_for(
 def protect_each(
     sources: Sequence[Source], places: Mapping[str, Path], mechanism: Mechanism, *,
     workers: int, method: str, time_limit: float | None, gap: float, intervals: bool, reveal: bool,
-    summary: Path | None, options: set[str],
+    summary: Path | None, house: House, options: set[str],
 ) -> NoReturn:  # fmt: skip
     """Protect the table of each source, write those that are safe, and show all in an overview.
 
@@ -130,7 +132,9 @@ def protect_each(
                     raise result
             columns = result_columns(result, reveal=reveal, intervals=intervals)
             with written_together() as files:
-                write_columns(places[name], columns, files)
+                parquet = places[name].name.lower().endswith(".parquet")
+                marked = columns if parquet else with_mark(columns, house)
+                write_columns(places[name], marked, files)
                 named = hashes([places[name]], files)
         except (CellveilError, OSError, MemoryError) as error:
             fail(name, error)

@@ -10,7 +10,11 @@ import numpy as np
 from csp.tables.codes import text_codes
 from csp.tables.columns import library_of
 
-__all__ = ["category_orders", "in_order"]
+__all__ = ["InOrder", "category_orders", "in_order"]
+
+
+class InOrder(dict[str, Any]):
+    """Columns by name, whose codes keep the order in which they first stand there."""
 
 
 def category_orders(data: Any, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -20,9 +24,12 @@ def category_orders(data: Any, names: Sequence[str]) -> dict[str, tuple[str, ...
     ----------
     data
         As for `csp.tables.columns.read_columns`. Categories of pandas, enumerations of polars and
-        ordered dictionaries of pyarrow have an order; other columns, and files, have none.
+        ordered dictionaries of pyarrow have an order, and so have columns `InOrder`; other columns,
+        and files, have none.
     names : sequence of str
     """
+    if isinstance(data, InOrder):
+        return {name: tuple(dict.fromkeys(text_codes(data[name]))) for name in names}
     find = _FINDERS.get(library_of(data))
     if find is None:
         return {}

@@ -15,7 +15,7 @@ import pytest
 import csp
 import instances
 from cellveil.app.choices import Choices, Rules
-from cellveil.app.work.tasks import JOB, Group, Look, Protect, Read, Tree
+from cellveil.app.work.tasks import JOB, Columns, Group, Look, Protect, Read, Tree
 from cellveil.app.work.worker import GONE, STOPPED, Worker
 from tests.cellveil.app.acts import act
 from tests.support.shared import ROOT
@@ -145,7 +145,7 @@ def test_from_reading_to_protecting_without_reading_again(real: Worker, chosen: 
     )  # fmt: skip
     expected = csp.protect(table, chosen.rules.text(values=True))
     names = ("region", "sector", "enterprise", "turnover")
-    assert real.ask(Read(chosen.data)).wait(LONG).answer == names
+    assert real.ask(Read(chosen.data)).wait(LONG).answer == Columns(names)
     before = chosen.data.stat()
     chosen.data.write_bytes(b"x" * before.st_size)  # what was read is not read again
     os.utime(chosen.data, ns=(before.st_atime_ns, before.st_mtime_ns))

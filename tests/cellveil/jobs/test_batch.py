@@ -202,7 +202,8 @@ def test_linked_tables_and_frequencies(folder: Path) -> None:
 WRONG = [
     ("<GOINTERACTIVE>", "<PRINT> 1", r"line 10, <PRINT>: is not a verb; there are OPENMICRODATA"),
     ("<GOINTERACTIVE>", "print", "line 10: a line must begin with a verb"),
-    ("<GOINTERACTIVE>", "<RECODE> 1, Size, 2", "<RECODE>: codes are not recoded"),
+    ("<GOINTERACTIVE>", "<RECODE> 1, Colour, 2", "<RECODE>: table 1 has no variable 'Colour'"),
+    ("<GOINTERACTIVE>", "<RECODE> Size", "<RECODE> is table number"),
     ("MOD(1,5,1,1,1)", "RND(1,5)", "<SUPPRESS>: RND rounds"),
     ("MOD(1,5,1,1,1)", "CTA(1)", "<SUPPRESS>: CTA adjusts values"),
     ("MOD(1,5,1,1,1)", "TRY(1)", "not a method"),

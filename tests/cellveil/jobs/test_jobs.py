@@ -236,7 +236,7 @@ WRONG = [
     ("[output]", 'margins = "no"\n[output]', r"'margins' is 'no'; it must be one of suppress, "),
     ('"sizes"', '"region-sector"', r"there are two tables 'region-sector'"),
     ('"sizes"', '"../sizes"', r"name '../sizes' cannot be that of a file"),
-    ('region = "region.hrc"', 'county = "region.hrc"', r"'county' of \[hierarchies\]"),
+    ('region = "region.hrc"', 'county = "region.hrc"', r"'county' is not .* in \[hierarchies\]"),
     ('file = "survey.csv"', "", r"no data; add file"),
     ("[data]", "[data", r"is not a TOML file"),
     ("contributor", 'aggregated = true\nmissing', r"aggregated .* leave out missing"),

@@ -50,8 +50,9 @@ def test_a_job_asks_for_the_request_it_was_written_of(data: st.DataObject) -> No
         chosen = {f.name: data.draw(values(f)) for f in keyed if f in some or f.required}
         if "solver" in chosen:
             chosen["method"] = "ilp"
-        if "primary" in chosen:
-            chosen["primary"] = chosen["primary"].resolve()
+        for name in ("primary", "keep"):
+            if name in chosen:
+                chosen[name] = chosen[name].resolve()
         asked = made(request, chosen)
         keys = SECTIONS[section]
         assert made(request, taken(written(asked, keys), keys, Path("elsewhere"))) == asked

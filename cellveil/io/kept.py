@@ -1,0 +1,260 @@
+"""Cells that an earlier release suppressed, found in the table of today, whatever its file is."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations, product
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellveil.front import refuse
+from cellveil.io.inputs import hierarchy_of
+from cellveil.io.published import read_public
+from cellveil.io.recoding import read_recodings
+from cellveil.io.sheets import grid_of_sheet
+from cellveil.requests.earlier import Earlier
+from cellveil.requests.publication import Publication, Signs
+from cellveil.requests.source import is_workbook
+from csp.formats.apriori import read_apriori
+from csp.formats.delimited import TextFile
+from csp.formats.reading import MAX_DESCRIPTION_BYTES, read_text
+from csp.formats.recodings import Recoding
+from csp.published.door import grid_of
+from csp.published.entries import sign_of
+from csp.release.release import Release
+from csp.tables.codes import Labels, cell_name
+from csp.tables.hierarchies.totals import is_total
+from csp.tables.table import Table
+
+__all__ = ["Kept", "keep_again", "kept_from"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kept:
+    """Cells of a table that stay suppressed, and what there is to say of them."""
+
+    cells: NDArray[np.bool_]
+    told: tuple[str, ...]
+
+    def release(self, table: Table) -> Release:
+        """Return the earlier release as `csp.protect` takes it."""
+        return Release.of(table, self.cells)
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """Cells that were suppressed, as their file names them."""
+
+    names: tuple[str, ...]
+    roots: tuple[str, ...]
+    codes: tuple[frozenset[str], ...]
+    cells: tuple[tuple[str, ...], ...]
+
+
+def kept_from(asked: Earlier, table: Table, recode: Sequence[str]) -> Kept | None:
+    """Cells that the file of --keep names; None without one.
+
+    Parameters
+    ----------
+    asked : Earlier
+    table : Table
+    recode : sequence of str
+        Recodings of the table's source: old codes that the file may have.
+
+    Raises
+    ------
+    InputError
+        If the file is none of what it may be, has other dimensions, or a cell of it is not in the
+        table and is not to be passed over.
+    """
+    if asked.keep is None:
+        return None
+    return _found(_read(asked, table), table, asked, asked.keep.name, recode)
+
+
+def keep_again(
+    release: Release, table: Table, asked: Earlier, what: str, recode: Sequence[str]
+) -> Kept:
+    """Cells that a release suppressed, of a table that may have other codes; see `kept_from`."""
+    return _found(_of_release(release), table, asked, what, recode)
+
+
+# ---- files ---------------------------------------------------------------------------------------
+
+
+def _read(asked: Earlier, table: Table) -> _Before:
+    path = asked.keep
+    assert path is not None
+    if path.name.lower().endswith(".hst"):
+        lines = read_apriori(path, len(table.names))
+        cells = tuple(
+            tuple(code or root for code, root in zip(line.codes, table.roots, strict=True))
+            for line in lines if line.word in ("u", "m")
+        )  # fmt: skip
+        return _Before(table.names, table.roots, _codes_of(cells, len(table.names)), cells)
+    listed = _plain_list(path, table.names)
+    if listed is not None:
+        return listed
+    publication = Publication(signs=Signs(marks=asked.keep_marks))
+    return _of_release(read_public(path, publication, quiet=True)[0])
+
+
+def _plain_list(path: Path, names: Collection[str]) -> _Before | None:
+    """Cells of a file whose columns are dimensions and nothing else; None for another file."""
+    if is_workbook(path):
+        rows = grid_of_sheet(path)
+    elif path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv", ".txt")):
+        rows = grid_of(TextFile(path))
+    else:
+        return None
+    head = tuple(sign_of(item) for item in rows[0]) if rows else ()
+    if not head or not {*head} <= {*names}:
+        return None
+    cells = tuple(
+        tuple(sign_of(row[j]) if j < len(row) else "" for j in range(len(head)))
+        for row in rows[1:] if any(map(sign_of, row))
+    )  # fmt: skip
+    return _Before(head, ("",) * len(head), _codes_of(cells, len(head)), cells)
+
+
+def _of_release(release: Release) -> _Before:
+    hidden = release.pattern.copy()
+    for other in (release.ranged, release.unavailable):
+        if other is not None:
+            hidden &= ~other
+    labels = Labels.of(release.labels)
+    codes = tuple(frozenset(categories) for categories in labels.categories)
+    cells = tuple(labels[i] for i in np.flatnonzero(hidden).tolist())
+    return _Before(release.names, release.roots, codes, cells)
+
+
+def _codes_of(cells: Sequence[tuple[str, ...]], n: int) -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(cell[d] for cell in cells) for d in range(n))
+
+
+def _pairs(path: Path) -> dict[str, list[str]]:
+    """Old codes and those that stand for them now."""
+    text = read_text(path, windows=True, most=MAX_DESCRIPTION_BYTES)
+    lines = [line for line in text.split("\n") if line.strip()]
+    sign = next((s for s in ";\t,|" if lines and all(line.count(s) == 1 for line in lines)), None)
+    if sign is None:
+        refuse(f"{path.name}: each line must be an old and a new code, such as N1,North")
+    found: dict[str, list[str]] = {}
+    for old, new in csv.reader(lines, delimiter=sign):
+        found.setdefault(old.strip(), []).append(new.strip())
+    return found
+
+
+# ---- cells ---------------------------------------------------------------------------------------
+
+
+def _found(before: _Before, table: Table, asked: Earlier, what: str, recode: Sequence[str]) -> Kept:
+    """Cells of the table that were suppressed, by their codes or those that stand for them."""
+    codes = {}
+    for text in asked.keep_codes:
+        name, file = hierarchy_of(text, table.names)
+        if name not in table.names:
+            refuse(f"--keep-codes {text!r} is not COLUMN=FILE for a column of --by")
+        codes[name] = _pairs(Path(file))
+    mine = [text for text in recode if hierarchy_of(text, table.names)[0] in table.names]
+    joins = read_recodings(mine, table.names)
+    labels = Labels.of(table.labels)
+    where, told = _dimensions(before, table)
+    into = [
+        _now(before, d, table, at, codes.get(table.names[at], {}), joins.get(table.names[at]))
+        for d, at in enumerate(where)
+    ]
+    marks = np.zeros(table.n_cells, bool)
+    lost: list[tuple[str, ...]] = []
+    other: set[tuple[str, ...]] = set()
+    for cell in before.cells:
+        options = [into[d].get(code, [code]) for d, code in enumerate(cell)]
+        places = []
+        for some in product(*options):
+            label = list(table.roots)
+            for at, code in zip(where, some, strict=True):
+                label[at] = code
+            places.append(labels.find(tuple(label)))
+        if min(places) < 0:
+            lost.append(cell)
+        found = [place for place in places if place >= 0]
+        marks[found] = True
+        if found and any(some != [code] for some, code in zip(options, cell, strict=True)):
+            other.update(labels[place] for place in found)
+    if lost and asked.keep_unknown == "error":
+        shown = cell_name(before.names, lost[0])
+        more = f" ({len(lost)} cells in all)" if len(lost) > 1 else ""
+        refuse(
+            f"cell {shown} was suppressed in the earlier release and the table has no such cell"
+            f"{more}; say by what codes it goes now (--keep-codes COLUMN=FILE), or pass over such "
+            "cells (--keep-unknown skip)"
+        )
+    void = 0
+    if table.structural is not None:  # known to be empty, and so published
+        void = int((marks & table.structural).sum())
+        marks &= ~table.structural
+    few = int(marks.sum())
+    lines = [*told, f"{few:,} {'cell' if few == 1 else 'cells'} of {what} stay suppressed."]
+    if other:
+        lines.append(
+            f"{len(other):,} of them by codes that were joined or split, the first "
+            f"{cell_name(table.names, min(other))}: published, it would tell what was suppressed "
+            "before, less the parts that were published."
+        )
+    if void:
+        lines.append(f"{void:,} of its cells have no contributors now, and are known to be empty.")
+    if lost:
+        lines.append(
+            f"{len(lost):,} cells of {what} are not in the table and are passed over, the first "
+            f"{cell_name(before.names, lost[0])}."
+        )
+    return Kept(marks, tuple(lines))
+
+
+def _now(
+    before: _Before, d: int, table: Table, at: int, told: Mapping[str, Sequence[str]],
+    join: Recoding | None,
+) -> dict[str, list[str]]:  # fmt: skip
+    """Codes that stand now for those of a dimension, where these are others."""
+    known, root = {*Labels.of(table.labels).categories[at]}, table.roots[at]
+    found: dict[str, list[str]] = {}
+    joined = {} if join is None else join.mapping(before.codes[d])
+    for code in before.codes[d]:
+        if code in told:
+            found[code] = list(told[code])
+        elif code in joined and code not in known:
+            found[code] = [joined[code]]
+        elif code not in known and root and (code in ("", before.roots[d]) or is_total(code)):
+            found[code] = [root]
+    return found
+
+
+def _dimensions(before: _Before, table: Table) -> tuple[list[int], list[str]]:
+    """Which dimension of the table each one is: by its name, or by its codes."""
+    names = table.names
+    if {*before.names} <= {*names}:
+        return [names.index(name) for name in before.names], []
+    if len(before.names) <= len(names):
+        known = [{*codes} - {root} for codes, root in
+                 zip(Labels.of(table.labels).categories, table.roots, strict=True)]  # fmt: skip
+        shared = [[len(codes & now) for now in known] for codes in before.codes]
+        best = max(
+            permutations(range(len(names)), len(before.names)),
+            key=lambda order: (
+                min(shared[d][at] > 0 for d, at in enumerate(order))
+                * (1 + sum(shared[d][at] for d, at in enumerate(order)))
+            ),
+        )
+        if all(shared[d][at] for d, at in enumerate(best)):
+            pairs = ", ".join(
+                f"{old} is {names[at]}" for old, at in zip(before.names, best, strict=True)
+            )
+            return list(best), [f"By their codes {pairs}."]
+    refuse(
+        f"the earlier release is by {', '.join(before.names)}, the table by {', '.join(names)}; "
+        "cells are matched by their codes in the same dimensions"
+    )

@@ -1,0 +1,245 @@
+"""Every month, every year: what was suppressed stays so, what changed is said, all is audited."""
+
+from __future__ import annotations
+
+import csv
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from cellveil.cli.app import app
+
+JOB = """
+[data]
+file = "firms.csv"
+value = "turnover"
+contributor = "firm"
+
+[[table]]
+name = "region-branch"
+by = ["region", "branch"]
+
+[[table]]
+name = "region-size"
+by = ["region", "size"]
+
+[[table]]
+name = "branch-size"
+by = ["branch", "size"]
+
+[rules]
+sensitive = "FREQ({few},10)"
+
+[solver]
+time_limit = 20
+
+[output]
+history = "history"
+"""
+NAMES = ("region-branch", "region-size", "branch-size")
+
+
+def run(*words: object, code: int = 0) -> str:
+    found = CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False)
+    assert found.exit_code == code, found.output
+    return " ".join(found.stderr.split())
+
+
+def write(folder: Path, month: int, extra: int = 0) -> None:
+    """Records of a month: firms come, go and grow."""
+    draw = random.Random(month)
+    lines = ["region,branch,size,firm,turnover"]
+    for i in range(46):
+        fixed = random.Random(i)
+        keys = (
+            fixed.choice("NS"),
+            fixed.choices("ABC", [5, 3, 1])[0],
+            fixed.choice(["big", "small"]),
+        )
+        if draw.random() < 0.85:
+            lines.append(
+                ",".join((*keys, f"f{i}", str(fixed.randint(20, 90) + draw.randint(0, 9))))
+            )
+    if extra:
+        lines[-1] = lines[-1].rsplit(",", 1)[0] + f",{extra}"
+    (folder / "firms.csv").write_text("\n".join(lines) + "\n")
+
+
+def published(folder: Path) -> dict[tuple[str, ...], str]:
+    found = {}
+    for name in NAMES:
+        with (folder / "published" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file):
+                *codes, value, _, _ = row.values()
+                found[(name, *codes)] = value
+    return found
+
+
+def hidden(folder: Path) -> set[tuple[str, ...]]:
+    return {cell for cell, value in published(folder).items() if not value}
+
+
+def test_twelve_months_of_three_linked_tables(tmp_path: Path) -> None:
+    job, before = tmp_path / "job.toml", set()
+    job.write_text(JOB.format(few=3))
+    said = ""
+    for month in range(1, 13):
+        write(tmp_path, month)
+        said = run("run", job)
+        now = hidden(tmp_path)
+        # What has nobody in it any more is known to be 0, and published.
+        assert {cell for cell in before - now if published(tmp_path)[cell] != "0"} == set()
+        before = now
+        assert ("The first release" in said) == (month == 1)
+    assert "stay suppressed" in said
+    assert "Since region-branch+region-size+branch-size.011.json:" in said
+    assert "11 earlier releases are of other data or codes" in said
+    assert len(list((tmp_path / "history").glob("*.json"))) == 12
+
+    # The same once more: nothing changes, and nothing is put into the history.
+    last = published(tmp_path)
+    said = run("run", job)
+    assert "nothing changed" in said
+    assert published(tmp_path) == last
+    assert len(list((tmp_path / "history").glob("*.json"))) == 12
+
+    # A revision: other values, the same cells.
+    write(tmp_path, 12, extra=77)
+    said = run("run", job)
+    assert "with other values" in said
+    assert before <= hidden(tmp_path)
+
+    # A stricter rule for the same data: cells were published before, and nothing follows from both.
+    shown = published(tmp_path)
+    job.write_text(JOB.format(few=7))
+    said = run("run", job)
+    more = {cell for cell in hidden(tmp_path) if shown[cell]}
+    assert more
+    assert "earlier release of the same data and this one disclose nothing more together" in said
+    # Linked tables share cells: each counts once.
+    distinct = {tuple(sorted(code for code in cell[1:] if code != "Total")) for cell in more}
+    assert f"; {len(distinct)} cells that are suppressed now were published before." in said
+    assert "Reproduced" in CliRunner().invoke(
+        app, ["run", "--verify", str(tmp_path / "job.internal.json")]
+    ).stdout  # fmt: skip
+
+
+COUNTS = {("N1", "a"): 2, ("N1", "b"): 30, ("N2", "a"): 40, ("N2", "b"): 50, ("S", "a"): 60,
+          ("S", "b"): 70}  # fmt: skip
+
+
+def cells(folder: Path, counts: dict[tuple[str, str], int], name: str = "now.csv") -> Path:
+    lines = ["region,sector,n", *(f"{r},{s},{n}" for (r, s), n in counts.items())]
+    (folder / name).write_text("\n".join(lines) + "\n")
+    return folder / name
+
+
+def protect(folder: Path, data: Path, *words: object, code: int = 0) -> tuple[str, set[Any]]:
+    out = folder / "out.csv"
+    said = run("protect", data, "--by", "region,sector", "--value", "n", "--aggregated", "--count",
+               "n", "--rules", "FREQ(3,10)", "-o", out, *words, code=code)  # fmt: skip
+    if code:
+        return said, set()
+    with out.open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file)
+        return said, {(r["region"], r["sector"]) for r in rows if not r["value"]}
+
+
+@pytest.fixture
+def last_year(tmp_path: Path) -> tuple[Path, set[Any]]:
+    """Last year's table in every form, and what it suppressed."""
+    data = cells(tmp_path, COUNTS, "then.csv")
+    plain = ["--by", "region,sector", "--value", "n", "--aggregated", "--count", "n", "--rules",
+             "FREQ(3,10)"]  # fmt: skip
+    for name in ("p.csv", "p.xlsx", "p.hst", "p.sdmx.csv", "p.parquet"):
+        run("protect", data, *plain, "-o", tmp_path / name)
+    run("protect", data, *plain, "--release", tmp_path / "r.json", "--mark", "statcan", "-o",
+        tmp_path / "marked.csv")  # fmt: skip
+    with (tmp_path / "p.csv").open(encoding="utf-8", newline="") as file:
+        gone = {(r["region"], r["sector"]) for r in csv.DictReader(file) if not r["value"]}
+    (tmp_path / "list.csv").write_text("sector,region\n" + "".join(f"{s},{r}\n" for r, s in gone))
+    rows = {r: [r, *("x" if (r, s) in gone else "9" for s in ("a", "b", "Total"))] for r in
+            ("N1", "N2", "S", "Total")}  # fmt: skip
+    (tmp_path / "cross.csv").write_text(
+        "Last year\n\nArea,a,b,All\n" + "".join(",".join(row) + "\n" for row in rows.values())
+    )
+    return tmp_path, gone
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["r.json", "p.csv", "p.xlsx", "p.hst", "p.sdmx.csv", "p.parquet", "marked.csv", "list.csv"],
+)
+def test_whatever_was_published_is_kept(last_year, name: str) -> None:
+    folder, gone = last_year
+    now = cells(folder, {key: n + 5 for key, n in COUNTS.items()})  # nothing is sensitive any more
+    assert protect(folder, now)[1] == set()
+    said, kept = protect(folder, now, "--keep", folder / name)
+    assert kept == gone
+    assert f"{len(gone)} cells of {name} stay suppressed." in said
+
+
+def test_a_cross_table_of_last_year_is_matched_by_its_codes(last_year) -> None:
+    folder, gone = last_year
+    now = cells(folder, {key: n + 5 for key, n in COUNTS.items()})
+    said, kept = protect(folder, now, "--keep", folder / "cross.csv", "--keep-marks", "statcan")
+    assert kept == gone
+    assert "By their codes Area is region, columns is sector." in said
+
+
+def test_codes_that_were_joined_split_or_are_gone(last_year) -> None:
+    folder, gone = last_year
+    assert {r for r, _ in gone} > {"N1"}
+    merged = {("N", "a"): 42, ("N", "b"): 80, ("S", "a"): 60, ("S", "b"): 70}
+    now = cells(folder, merged)
+    said, _ = protect(folder, now, "--keep", folder / "r.json", code=2)
+    assert "region=N1" in said
+    assert "--keep-codes COLUMN=FILE" in said
+    assert "--keep-unknown skip" in said
+    (folder / "codes.csv").write_text("N1,N\nN2,N\n")
+    said, kept = protect(folder, now, "--keep", folder / "r.json", "--keep-codes",
+                         f"region={folder / 'codes.csv'}")  # fmt: skip
+    assert {("N" if r in ("N1", "N2") else r, s) for r, s in gone} <= kept
+    assert "by codes that were joined or split" in said
+    said, kept = protect(folder, now, "--keep", folder / "r.json", "--keep-unknown", "skip")
+    assert {cell for cell in gone if cell[0] not in ("N1", "N2")} <= kept
+    assert "are not in the table and are passed over" in said
+    # A region that was split: both parts stay suppressed.
+    split = dict(COUNTS) | {("S1", "a"): 20, ("S1", "b"): 30, ("S2", "a"): 40, ("S2", "b"): 40}
+    now = cells(folder, {key: n + 5 for key, n in split.items() if key[0] != "S"})
+    (folder / "split.csv").write_text("S,S1\nS,S2\n")
+    (folder / "mine.csv").write_text("region,sector\nS,a\nTotal,a\n")
+    _, kept = protect(folder, now, "--keep", folder / "mine.csv", "--keep-codes",
+                      f"region={folder / 'split.csv'}")  # fmt: skip
+    assert kept >= {("S1", "a"), ("S2", "a"), ("Total", "a")}
+
+
+def test_recoded_codes_need_not_be_named_again(last_year) -> None:
+    folder, gone = last_year
+    (folder / "r.grc").write_text("N: N1, N2\n")
+    now = cells(folder, {key: n + 5 for key, n in COUNTS.items()})
+    _, kept = protect(
+        folder, now, "--keep", folder / "r.json", "--recode", f"region={folder / 'r.grc'}"
+    )
+    assert {("N" if r in ("N1", "N2") else r, s) for r, s in gone} <= kept
+
+
+def test_a_job_keeps_a_file(last_year) -> None:
+    folder, gone = last_year
+    cells(folder, {key: n + 5 for key, n in COUNTS.items()})
+    (folder / "job.toml").write_text(
+        '[data]\nfile = "now.csv"\nvalue = "n"\naggregated = true\ncount = "n"\n[[table]]\n'
+        'by = ["region", "sector"]\n[rules]\nsensitive = "FREQ(3,10)"\nkeep = "list.csv"\n'
+        'keep_unknown = "skip"\n'
+    )
+    said = run("run", folder / "job.toml")
+    assert "cells of list.csv stay suppressed." in said
+    with (folder / "published" / "region-sector.csv").open(encoding="utf-8", newline="") as file:
+        kept = {(r["region"], r["sector"]) for r in csv.DictReader(file) if not r["value"]}
+    assert kept == gone
+    run("init", folder / "new.toml")
+    assert '# keep = "last_year.csv"' in (folder / "new.toml").read_text(encoding="utf-8")
+    assert '# history = "history"' in (folder / "new.toml").read_text(encoding="utf-8")
