@@ -82,7 +82,8 @@ class Rounded(metaclass=Guided):
         return int(np.abs(self.values - self.table.values).sum())
 
     def __repr__(self) -> str:
-        return f"Rounded({self.table.n_cells} cells to multiples of {self.base_text}; {self._stated()})"
+        base, size = self.base_text, self.table.n_cells
+        return f"Rounded({size} cells to multiples of {base}; {self._stated()})"
 
     def _stated(self) -> str:
         bases = "two bases" if self.relaxed.any() else "a base"
