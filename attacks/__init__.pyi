@@ -5,8 +5,6 @@ from attacks import release_alone as release_alone
 from attacks.algorithm_known.matching_attack import matching as matching
 from attacks.algorithm_known.matching_results import Matching as Matching
 from attacks.algorithm_known.matching_results import Matchings as Matchings
-from attacks.algorithm_known.rounded_tables import Unrounding as Unrounding
-from attacks.algorithm_known.rounded_tables import undo_rounding as undo_rounding
 from attacks.attack_findings import AttackReport as AttackReport
 from attacks.attack_report import report as report
 from attacks.bayes.algorithm_safety import algorithm_safety as algorithm_safety
@@ -32,3 +30,5 @@ from attacks.release_alone.insider_knowledge import Knowledge as Knowledge
 from attacks.release_alone.insider_knowledge import insiders as insiders
 from attacks.release_alone.insider_knowledge import knowledge_of as knowledge_of
 from attacks.release_alone.several_releases import differencing as differencing
+from attacks.rounding_known.closest_tables import Unrounding as Unrounding
+from attacks.rounding_known.closest_tables import undo_rounding as undo_rounding
