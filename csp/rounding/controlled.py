@@ -129,4 +129,4 @@ def _rounded(
     found = values.astype(np.int64)
     for array in (found, off):
         array.flags.writeable = False
-    return Rounded(table, base, found, off, keyed, proven)
+    return Rounded(table, found, base, off, keyed, proven)

@@ -10,26 +10,24 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 from csp.exact import units_text, units_to_numbers
-from csp.names.guesses import Guided
-from csp.release.release import Release
+from csp.rounding.perturbed import Perturbed
 from csp.tables.codes import Labels
-from csp.tables.table import Table
 
 __all__ = ["Rounded"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Rounded(metaclass=Guided):
+class Rounded(Perturbed):
     """An additive table whose cells are multiples of a base near the true ones.
 
     Attributes
     ----------
     table : Table
         The true table; it does not leave this object unless asked for with ``reveal=True``.
-    base : int
-        In units of the table.
     values : (n,) int64
         What may be published, in units.
+    base : int
+        In units of the table.
     relaxed : (n,) bool
         Cells that had to go one base further than the multiples next to them; which ones is not
         for publication.
@@ -39,9 +37,7 @@ class Rounded(metaclass=Guided):
         Whether no additive table fits what was asked for better.
     """
 
-    table: Table
     base: int
-    values: NDArray[np.int64]
     relaxed: NDArray[np.bool_]
     keyed: bool
     proven: bool
@@ -51,25 +47,10 @@ class Rounded(metaclass=Guided):
         """How far any true value may be from the published one, in units: what is stated."""
         return (2 if self.relaxed.any() else 1) * self.base - 1
 
-    @property
-    def release(self) -> Release:
-        """What may be published: an interval of each cell, and how the true values add up.
-
-        Cells that are publicly known to be empty are published as they are.
-        """
-        table = self.table
-        empty = np.zeros(table.n_cells, bool) if table.structural is None else table.structural
-        open_cells = ~empty
-        lower = np.where(open_cells, np.maximum(table.lower, self.values - self.reach), table.lower)
-        upper = np.where(open_cells, np.minimum(table.upper, self.values + self.reach), table.upper)
-        nothing = np.zeros(table.n_cells, dtype=np.int64)
-        for array in (nothing, open_cells, lower, upper):
-            array.flags.writeable = False
-        return Release(
-            nothing, open_cells, table.relations, lower, upper, table.labels, table.scale,
-            table.names, table.roots, table.structural, ranged=open_cells,
-            notes=(f"rounded to multiples of {self.base_text}: {self._stated()}",),
-        )  # fmt: skip
+    def stated(self) -> tuple[NDArray[np.int64], NDArray[np.int64], str]:
+        """Between what ends the true values lie, by what is published, and that in words."""
+        words = f"rounded to multiples of {self.base_text}: {self._words()}"
+        return self.values - self.reach, self.values + self.reach, words
 
     @property
     def base_text(self) -> str:
@@ -83,9 +64,9 @@ class Rounded(metaclass=Guided):
 
     def __repr__(self) -> str:
         base, size = self.base_text, self.table.n_cells
-        return f"Rounded({size} cells to multiples of {base}; {self._stated()})"
+        return f"Rounded({size} cells to multiples of {base}; {self._words()})"
 
-    def _stated(self) -> str:
+    def _words(self) -> str:
         bases = "two bases" if self.relaxed.any() else "a base"
         return f"each less than {bases} from its value"
 

@@ -1,4 +1,4 @@
-"""How uncertain sensitive cells stay when a table is published rounded.
+"""How uncertain sensitive cells stay when a table is published rounded, or with noise.
 
 The attacker knows how far any true value may be from the published one, that true values are whole
 units, and how they add up: the joint intervals are those of a release in which all cells are
@@ -19,18 +19,18 @@ from csp.clock import Clock
 from csp.mechanism import Mechanism
 from csp.names.calls import expect, named_errors
 from csp.problem.problem import Problem
-from csp.rounding.rounded import Rounded
+from csp.rounding.perturbed import Perturbed
 
 __all__ = ["RoundingAudit", "audit_rounding"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RoundingAudit:
-    """What anybody can infer of the sensitive cells of a rounded table; for the office.
+    """What anybody can infer of the sensitive cells of a perturbed table; for the office.
 
     Attributes
     ----------
-    rounded : Rounded
+    published : Perturbed
     sensitive : (n,) bool
     lower, upper : (n,) float64
         Over all tables of whole units that add up and are near enough to the published one, in
@@ -43,7 +43,7 @@ class RoundingAudit:
         Attackers that were looked at.
     """
 
-    rounded: Rounded
+    published: Perturbed
     sensitive: NDArray[np.bool_]
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
@@ -80,28 +80,27 @@ class RoundingAudit:
         if self.safe:
             return ["Every sensitive cell keeps its levels."]
         if not reveal:
-            return ["Some sensitive cells stay narrower than their levels; take a larger base."]
+            return ["Some sensitive cells stay narrower than their levels."]
         cells = np.flatnonzero(self.narrow).tolist()
-        table = self.rounded.table
+        table = self.published.table
         named = ", ".join(table.cell(i) for i in cells[:5])
         more = f" and {len(cells) - 5} more" if len(cells) > 5 else ""
-        small = int((np.abs(table.values[self.narrow]) < self.rounded.base).sum())
         return [
             f"{len(cells)} of {int(self.sensitive.sum())} sensitive cells stay narrower than their "
-            f"levels: {named}{more}. {small} of them are below the base, so that a rounded 0 "
-            "leaves less room than any other number. A larger base mends that."
+            f"levels: {named}{more}."
         ]
 
 
 @named_errors
 def audit_rounding(
-    rounded: Rounded, rules: Mechanism | Any, *, time_limit: float | None = None
+    published: Perturbed, rules: Mechanism | Any, *, time_limit: float | None = None
 ) -> RoundingAudit:
-    """Judge the sensitive cells of a rounded table by an attacker who knows that cells are whole.
+    """Judge sensitive cells by an attacker who knows that true values are whole and add up.
 
     Parameters
     ----------
-    rounded : Rounded
+    published : Rounded or Noisy
+        From `csp.round_table` or `csp.noisy_table`.
     rules : Mechanism, Rule, str or callable
         What is sensitive and how wide it must stay, as for `csp.protect`.
     time_limit : float, optional
@@ -125,10 +124,10 @@ def audit_rounding(
     >>> audit_rounding(round_table(table, 5), "FREQ(4,100)")
     RoundingAudit(safe; against outsider)
     """
-    expect(rounded, Rounded, "rounded")
+    expect(published, Perturbed, "published")
     mechanism = rules if isinstance(rules, Mechanism) else Mechanism(rules)
     clock = Clock.of(time_limit)
-    table, release = rounded.table, rounded.release
+    table, release = published.table, published.release
     asked = mechanism.problem(table)
     sensitive = asked.primary & release.pattern
     near = table.replace(lower=release.lower, upper=release.upper)
@@ -151,4 +150,4 @@ def audit_rounding(
     known = sensitive & (lower == upper)
     for array in (lower, upper, short, known, sensitive):
         array.flags.writeable = False
-    return RoundingAudit(rounded, sensitive, lower, upper, short, known, judged.guards)
+    return RoundingAudit(published, sensitive, lower, upper, short, known, judged.guards)

@@ -25,6 +25,7 @@ ROOT = typer.main.get_command(app)
 
 FOR_THE_OFFICE = {
     ("inspect",): "looks at data before anything is decided; its page says so",
+    ("compare",): "works out errors from true values; its page says so",
     ("microdata", "attack"): "compares a masked file with its original; its page says so",
 }
 """Commands whose output is not for publication."""
