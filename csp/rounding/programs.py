@@ -66,7 +66,7 @@ def chosen(
     if word == "infeasible":
         return None
     found = _read(up)
-    if found is not None and near.adds_up(found):
+    if near.adds_up(found):
         return Choice(near.values(found), word == "optimal")
     raise _unanswered(word, clock)
 
@@ -122,10 +122,7 @@ def relaxed(near: Neighbours, cost: NDArray[np.int64], solver: Solver, clock: Cl
     word = solve(program, solver, clock)
     moved = near.floor.copy()
     for some, sign in zip(steps, (1, 1, -1), strict=True):
-        found = _read(list(some.values()))
-        if found is None:
-            raise _unanswered(word, clock)
-        moved[list(some)] += sign * found
+        moved[list(some)] += sign * _read(list(some.values()))
     off = np.abs(moved * base - table.values)
     if (table.relations @ moved).any() or (off >= 2 * base).any() or (off >= base).sum() > fewest:
         raise _unanswered(word, clock)
@@ -153,13 +150,14 @@ def _bind(program: Any, matrix: Any, right: NDArray[np.int64], variables: list[A
         program += pulp.lpSum(terms) == int(right[row])
 
 
-def _read(variables: list[Any]) -> NDArray[np.int64] | None:
-    """Zeros and ones of a solution; None if it has none."""
+def _read(variables: list[Any]) -> NDArray[np.int64]:
+    """Zeros and ones of a solution, which is checked by those who ask.
+
+    A variable that neither costs anything nor is in a relation has no value: 0 will do.
+    """
     import pulp
 
-    given = [pulp.value(one) for one in variables]
-    if any(one is None for one in given):
-        return None
+    given = [pulp.value(one) or 0.0 for one in variables]
     return np.rint(np.array(given, dtype=np.float64)).astype(np.int64)
 
 

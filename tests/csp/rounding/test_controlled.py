@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 from csp import Hierarchy, Key, Mechanism, Table, audit_rounding, round_table
 from csp.errors import InputError, Unroundable
@@ -152,6 +153,17 @@ def test_a_three_way_table_without_a_rounding_is_relaxed_and_says_so() -> None:
     assert len(found.summary(reveal=True)["relaxed"]) == 1
     assert "relaxed" not in found.summary()
     assert (found.release.upper == found.values + 3).all()
+
+
+def test_a_cell_without_relations_that_lies_in_the_middle_is_rounded() -> None:
+    """It costs nothing either way, so that the integer program does not hold it."""
+    table = Table(
+        np.array([1, 1, 2]), csr_array(np.array([[2, 0, -1]])), np.zeros(3, int),
+        np.full(3, 9), [("a",), ("b",), ("c",)],
+    )  # fmt: skip
+    found = round_table(table, 2)
+    assert found.values[[0, 2]].tolist() in ([0, 0], [2, 4])
+    assert found.values[1] in (0, 2)
 
 
 def test_decimals_are_rounded_in_their_units() -> None:
