@@ -33,8 +33,8 @@ __all__ = ["Noise", "Told", "Trials", "Way", "levels_of"]
 
 KINDS = ("suppress", "intervals", "round", "random")
 
-_SMALL = 12
-"""Directions in which consistent tables may differ, up to which a rounding is undone."""
+_LISTED = 10_000_000
+"""Tables of inner cells near enough to the published ones, up to which a rounding is undone."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -277,7 +277,8 @@ class Trials:
             return Told(words="not asked for")
         if published.keyed and not published.relaxed.any():
             return Told(words="a secret key chose: no consistent table is ruled out")
-        if table.n_cells - table.relations.shape[0] > _SMALL:
+        inner = int((~table.margins).sum())
+        if (2 * published.base - 1) ** inner > _LISTED:
             return Told(words="too large to list the consistent tables")
         try:
             found = undo_rounding(published, time_limit=clock.seconds)

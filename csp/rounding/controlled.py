@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from csp.clock import Clock
 from csp.decoys.key import Key
@@ -84,16 +85,21 @@ def round_table(
     cost = near.cost
     if key is not None:
         cost = cost + coins(table, units, key, name)[near.cells]
+    keyed, least = key is not None, int(near.rest.sum())
     if not len(near.cells):
-        return _rounded(table, units, table.values, keyed=key is not None, proven=True)
+        return _rounded(table, units, table.values, keyed=keyed, proven=True, bound=0)
     found = vertex(near, cost, clock)
+    bound = None if keyed or found is None else least + found.bound
     if found is not None and found.up is not None:
         proven = found.bound == int(cost @ found.up)
-        return _rounded(table, units, near.values(found.up), keyed=key is not None, proven=proven)
+        return _rounded(
+            table, units, near.values(found.up), keyed=keyed, proven=proven, bound=bound
+        )
     choice = chosen(near, cost, solver, clock)
     if choice is None:
-        choice = relaxed(near, cost, solver, clock)
-    return _rounded(table, units, choice.values, keyed=key is not None, proven=choice.proven)
+        choice, bound = relaxed(near, cost, solver, clock), None
+    values = choice.values
+    return _rounded(table, units, values, keyed=keyed, proven=choice.proven, bound=bound)
 
 
 def base_units(table: Table, base: Number) -> int:
@@ -123,10 +129,13 @@ def base_units(table: Table, base: Number) -> int:
 
 
 def _rounded(
-    table: Table, base: int, values: np.ndarray, *, keyed: bool, proven: bool
+    table: Table, base: int, values: NDArray[np.int64], *, keyed: bool, proven: bool,
+    bound: int | None,
 ) -> Rounded:  # fmt: skip
-    off = np.abs(values - table.values) >= base
-    found = values.astype(np.int64)
-    for array in (found, off):
+    off = np.abs(values - table.values)
+    found, further = values.astype(np.int64), off >= base
+    for array in (found, further):
         array.flags.writeable = False
-    return Rounded(table, found, base, off, keyed, proven)
+    if proven and bound is not None:
+        bound = int(off.sum())
+    return Rounded(table, found, base, further, keyed, proven, bound)

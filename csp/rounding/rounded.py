@@ -35,12 +35,16 @@ class Rounded(Perturbed):
         Whether a secret key chose among the additive tables; else one of the closest was taken.
     proven : bool
         Whether no additive table fits what was asked for better.
+    bound : int or None
+        No table of multiples next to the values has a smaller `distance`; not for publication. None
+        where a key chose, or cells had to go further.
     """
 
     base: int
     relaxed: NDArray[np.bool_]
     keyed: bool
     proven: bool
+    bound: int | None
 
     @property
     def reach(self) -> int:
@@ -145,4 +149,5 @@ class Rounded(Perturbed):
             facts["distance"] = units_text(self.distance, table.scale)
             facts["relaxed"] = [table.cell(i) for i in np.flatnonzero(self.relaxed).tolist()]
             facts["proven"] = self.proven
+            facts["bound"] = None if self.bound is None else units_text(self.bound, table.scale)
         return facts

@@ -59,6 +59,7 @@ def test_rounded_tables_are_additive_near_and_closest(table, base: int) -> None:
     assert got == best
     assert int(found.relaxed.sum()) == got[0]
     assert found.distance == got[1]
+    assert found.bound == (got[1] if strict else None)
     release = found.release
     assert ((release.lower <= table.values) & (table.values <= release.upper)).all()
     assert (release.upper - release.lower <= 2 * found.reach).all()
