@@ -187,7 +187,7 @@ def compare(
     >>> found
     Comparison(16 cells by suppress, round:5)
     >>> found.summary()["round:5"]["changed"], found.summary()["suppress"]["withheld"]
-    (7, 4)
+    (11, 4)
     """
     expect(table, Table, "table")
     check_methods(methods)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["plot_ways"]
 
 _COLOURS = (BLUE, ORANGE, "#009e73", "#cc79a7", GREY, "#56b4e9", "#e69f00")
-_HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "oooo", "++++")
+_HATCHES = ("", "///", "xx", "--", "\\\\", "||", "++")
 
 
 def plot_ways(levels: Mapping[str, Sequence[Any]], rooms: Mapping[str, ArrayLike]) -> Figure:
