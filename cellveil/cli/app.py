@@ -24,6 +24,7 @@ from cellveil.cli.tables.defence import key
 from cellveil.cli.tables.inspect import inspect
 from cellveil.cli.tables.problems import audit, suppress
 from cellveil.cli.tables.protect import protect
+from cellveil.cli.tables.rounding import round_
 from cellveil.front import SAFE, UNSAFE, Front
 from cellveil.render.screen import say
 
@@ -66,6 +67,7 @@ def front(
 for _verb in (protect, compare, inspect, run, diff, report, init, suppress, audit, key):
     app.command()(_verb)
 app.command(hidden=True)(microaggregate)  # the name of 0.1; listed under `microdata`
+app.command("round")(round_)
 app.add_typer(attack)
 app.add_typer(microdata)
 app.command("app")(page)

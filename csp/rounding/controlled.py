@@ -73,7 +73,7 @@ def round_table(
     >>> table = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
     >>> rounded = round_table(table, 5)
     >>> rounded
-    Rounded(16 cells to multiples of 5; each less than a base from its value)
+    Rounded(16 cells rounded to multiples of 5, each less than a base from its value)
     >>> int(rounded.values[-1]), rounded.proven
     (290, True)
     """

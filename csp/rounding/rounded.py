@@ -53,8 +53,7 @@ class Rounded(Perturbed):
 
     def stated(self) -> tuple[NDArray[np.int64], NDArray[np.int64], str]:
         """Between what ends the true values lie, by what is published, and that in words."""
-        words = f"rounded to multiples of {self.base_text}: {self._words()}"
-        return self.values - self.reach, self.values + self.reach, words
+        return self.values - self.reach, self.values + self.reach, self.words()
 
     @property
     def base_text(self) -> str:
@@ -67,12 +66,12 @@ class Rounded(Perturbed):
         return int(np.abs(self.values - self.table.values).sum())
 
     def __repr__(self) -> str:
-        base, size = self.base_text, self.table.n_cells
-        return f"Rounded({size} cells to multiples of {base}; {self._words()})"
+        return f"Rounded({self.table.n_cells} cells {self.words()})"
 
-    def _words(self) -> str:
+    def words(self) -> str:
+        """Say what is stated of every cell."""
         bases = "two bases" if self.relaxed.any() else "a base"
-        return f"each less than {bases} from its value"
+        return f"rounded to multiples of {self.base_text}, each less than {bases} from its value"
 
     def _repr_html_(self) -> str:
         from csp.tables.cross.html import cell_texts, notebook_table

@@ -1,4 +1,4 @@
-"""The comparison of five tables on docs/methods.md: `python -m tests.docs.methods` makes it again."""
+"""Five tables compared, for docs/methods.md: `python -m tests.docs.methods` writes them there."""
 
 from __future__ import annotations
 

@@ -106,6 +106,7 @@ TRIES: dict[str, tuple[tuple[str, ...], ...]] = {
     "--importance": (("--importance", "a=2"),),
     "--json": (("--json",),),
     "--strict": (("--strict", "--width", "2"),),
+    "--base": (("--base", "3"), ("--base", "10")),
     "--publish": (("--publish", "intervals"), ("--publish", "intervals:2", "-o", "again.csv")),
 }  # fmt: skip
 """How an option is tried where its type does not say it."""

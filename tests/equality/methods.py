@@ -15,7 +15,7 @@ import csp
 import microagg
 from csp import Decoys, Key, Mechanism, Problem, Table
 from csp.decoys.suppress import defend
-from tests.equality.worlds import COUNTS, EARLY, KEY, VALUES, World, worlds
+from tests.equality.worlds import COUNTS, EARLY, KEY, NEAR, VALUES, World, worlds
 
 SHOWN = ("__repr__", "__str__", "_repr_html_", "summary", "facts", "text", "to_")
 """Beginnings of the names of methods that show something of a result."""
@@ -124,10 +124,6 @@ def table_groups() -> Iterator[tuple[str, list[Callable[[], Mapping[str, Any]]]]
 def _rounded(cells: list[int], key: Key | None) -> Mapping[str, Any]:
     found = csp.round_table(Table.from_array(np.reshape(cells, (2, 3))), 5, key=key)
     return {"published": tuple(found.values.tolist()), "results": [found, found.release]}
-
-
-NEAR = ([7, 10, 5, 11, 5, 1], [7, 10, 5, 11, 6, 0], [7, 10, 6, 10, 5, 2], [7, 10, 6, 11, 5, 0])
-"""Tables that one table is a closest rounding of, to multiples of 5."""
 
 
 def _columns(world: World, number: int) -> dict[str, list[float]]:
