@@ -9,7 +9,7 @@ from cellveil.cli import options
 from cellveil.cli.answers import finish, print_columns, terminal
 from cellveil.cli.options import argument, flag, option
 from cellveil.cli.taking import Rest, taking
-from cellveil.front import explained, folder_for
+from cellveil.front import folder_for
 from cellveil.render.progress import Meter
 from cellveil.requests.requirements import Requirements
 from cellveil.requests.search import Limit
@@ -85,10 +85,9 @@ def compare(
     with Meter("tabulating", clock.seconds) as meter:
         table = inputs.read_table(read, meter.phase)
         meter.phase("publishing in several ways")
-        with explained(table, reveal=True):
-            found = side_by_side(
-                table, mechanism, wanted, key=key, attack=attack, time_limit=clock.seconds
-            )
+        found = side_by_side(
+            table, mechanism, wanted, key=key, attack=attack, time_limit=clock.seconds
+        )
     facts = {"methods": found.summary(), "levels": found.levels()}
 
     def write(files: Together) -> list[Path]:

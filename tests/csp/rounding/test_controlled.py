@@ -13,11 +13,25 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from csp import Hierarchy, Key, Mechanism, Table, audit_rounding, round_table
+from csp import (
+    Contributors,
+    Hierarchy,
+    Key,
+    Manual,
+    Mechanism,
+    Table,
+    audit_rounding,
+    round_table,
+)
 from csp.errors import InputError, Unroundable
 from tests.support.oracles import completions, integer_interval, integer_tables, rows_of
 from tests.support.shared import examples
-from tests.support.strategies import small_tables
+from tests.support.strategies import (
+    frequency_2d,
+    frequency_3d,
+    hierarchical_tables,
+    small_tables,
+)
 
 KEY = Key(bytes(range(32)))
 
@@ -105,17 +119,22 @@ def test_sensitive_cells_are_judged_by_the_joint_interval(table, base, width, da
         assert bool(judged.known[i]) == (low == high)
 
 
-def test_whole_tables_within_the_base_of_an_additive_one_leave_all_intervals_whole() -> None:
+@examples(8)
+@given(
+    st.one_of(frequency_2d(), frequency_3d(high=4), hierarchical_tables()), st.integers(2, 3),
+    st.data(),
+)  # fmt: skip
+def test_an_additive_rounding_leaves_every_cell_its_whole_interval(table, base, data) -> None:
     """Moving an inner cell moves its totals alike: nothing but the bounds narrows a cell."""
-    rng = np.random.default_rng(5)
-    for _ in range(5):
-        table = Table.from_array(rng.integers(0, 9, (3, 2)))
-        found = round_table(table, 3)
-        release = found.release
-        near = table.replace(lower=release.lower, upper=release.upper)
-        for i in range(table.n_cells):
-            ends = integer_interval(near, release.pattern, i)
-            assert ends == (max(0, int(found.values[i]) - 2), int(found.values[i]) + 2)
+    found = round_table(table, base)
+    if found.relaxed.any():
+        return
+    release = found.release
+    near = table.replace(lower=release.lower, upper=release.upper)
+    for i in data.draw(st.sets(st.integers(0, table.n_cells - 1), min_size=4, max_size=4)):
+        low, high = integer_interval(near, release.pattern, i)
+        value = int(found.values[i])
+        assert (low, high) == (max(0, value - base + 1), value + base - 1)
 
 
 def test_every_table_that_a_keyed_rounding_leaves_can_lead_to_it() -> None:
@@ -189,6 +208,24 @@ def test_decimals_that_nobody_stated_are_refused() -> None:
     assert table.scale == 1
     with pytest.raises(InputError, match="decimal places that nobody stated"):
         round_table(table, 2)
+
+
+def test_who_is_alone_in_a_cell_knows_it() -> None:
+    """Of 1 + 12 = 13 to base 10 (0 + 10 = 10), who knows the 12 knows that 1 is at most 7."""
+    people = Contributors(
+        count=np.array([3, 1, 4]), total=np.array([1, 12, 13]),
+        top=np.array([[1, 0], [12, 0], [12, 1]]),
+    )  # fmt: skip
+    table = Table.from_array([1, 12], contributors=people, decimals=0)
+    found = round_table(table, 10)
+    assert found.values.tolist() == [0, 10, 10]
+    rule = Manual([("1",)], width=8)
+    outsider = audit_rounding(found, Mechanism(rule, singletons=False))
+    assert (outsider.lower[0], outsider.upper[0]) == (0, 9)
+    assert outsider.safe
+    insider = audit_rounding(found, Mechanism(rule, singletons=True))
+    assert insider.narrow.tolist() == [True, False, False]
+    assert insider.guards == ("outsider", "singletons")
 
 
 def test_a_hierarchy_in_both_dimensions() -> None:
