@@ -33,7 +33,7 @@ __all__ = ["Noise", "Told", "Trials", "Way", "levels_of"]
 
 KINDS = ("suppress", "intervals", "round", "random")
 
-_LISTED = 10_000_000
+_LISTED = 1_000_000
 """Tables of inner cells near enough to the published ones, up to which a rounding is undone."""
 
 
