@@ -39,8 +39,8 @@ def round_table(
         A number of the measure: 5, or 0.5 in a table with a decimal. At least two units.
     key : Key, optional
         Differences are weighed with random numbers of this key. Then every table that the published
-        one leaves possible could have led to it, so that who knows the method excludes none. The
-        same key, name, base and labels give the same numbers.
+        one leaves possible could have led to it, so that an attacker who knows the method excludes
+        none. The same key, name, base and labels give the same numbers.
     name : str
         Of the table, so that tables of the same cells have other numbers.
     solver : str or pulp solver, optional

@@ -1,4 +1,4 @@
-"""Tables whose published numbers may be off by so much and no more, whoever made them."""
+"""Tables whose published numbers may be off by a stated amount, whatever program made them."""
 
 from __future__ import annotations
 

@@ -31,8 +31,8 @@ def round_(
     key_file: Annotated[
         Path | None,
         option(
-            "Secret key that chooses among the rounded tables, made by 'cellveil key': then who "
-            "knows the method excludes none.",
+            "Secret key that chooses among the rounded tables, made by 'cellveil key': then an "
+            "attacker who knows the method excludes none.",
             "FILE",
             default="the closest table",
         ),
@@ -67,7 +67,7 @@ def round_(
     lines.append(f"{table.n_cells:,} cells {found.words()}.")
     if key is None:
         lines.append(
-            "The closest such table: who knows that can exclude some true tables (--key-file)."
+            "The closest such table: an attacker who knows that can exclude some (--key-file)."
         )
     finish(
         found.summary(), lines, columns=_columns(found), output=output, summary=summary,

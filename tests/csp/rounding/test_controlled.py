@@ -210,8 +210,23 @@ def test_decimals_that_nobody_stated_are_refused() -> None:
         round_table(table, 2)
 
 
-def test_who_is_alone_in_a_cell_knows_it() -> None:
-    """Of 1 + 12 = 13 to base 10 (0 + 10 = 10), who knows the 12 knows that 1 is at most 7."""
+def test_a_base_above_every_width_is_enough_and_none_is_for_a_level_below() -> None:
+    rng = np.random.default_rng(4)
+    for width in (3, 6, 9):
+        table = Table.from_array(rng.integers(0, 15, (4, 4)))
+        judged = audit_rounding(round_table(table, width + 1), Mechanism("FREQ(3)", width=width))
+        assert judged.safe
+        assert (judged.upper - judged.lower)[judged.sensitive].min(initial=99) >= width
+    table = Table.from_array([4, 30])
+    rounded = round_table(table, 5)
+    assert rounded.values.tolist() == [5, 30, 35]
+    judged = audit_rounding(rounded, Mechanism(Manual([("1",)], margin=100)))
+    assert (judged.lower[0], judged.upper[0]) == (1, 9)
+    assert judged.narrow.tolist() == [True, False, False]  # 100 percent of 4 is asked for below
+
+
+def test_a_contributor_who_is_alone_in_a_cell_knows_it() -> None:
+    """Of 1 + 12 = 13 to base 10 (0 + 10 = 10), its contributor knows that 1 is at most 7."""
     people = Contributors(
         count=np.array([3, 1, 4]), total=np.array([1, 12, 13]),
         top=np.array([[1, 0], [12, 0], [12, 1]]),
