@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from csp.clock import Clock
 from csp.decoys.key import Key
 from csp.errors import InputError, argument
-from csp.exact import MAX_VALUE, Number, exact
+from csp.exact import MAX_VALUE, Number, exact, units_text
 from csp.names.calls import expect, named_errors
 from csp.rounding.neighbours import Neighbours, coins
 from csp.rounding.network import vertex
@@ -120,10 +120,9 @@ def base_units(table: Table, base: Number) -> int:
         raise InputError(msg)
     units = exact(base) * 10**table.scale
     if units.denominator > 1 or not 2 <= units <= MAX_VALUE:
-        msg = (
-            f"base must be a whole number of units of 10**-{table.scale}, at least two of them, "
-            f"got {base!r}"
-        )
+        least = units_text(2, table.scale)
+        kind = f"number of {table.scale} decimal places" if table.scale else "whole number"
+        msg = f"base must be a {kind} and at least {least}, got {base!r}"
         raise InputError(msg)
     return int(units)
 
