@@ -87,7 +87,7 @@ def round_table(
         cost = cost + coins(table, units, key, name)[near.cells]
     keyed, least = key is not None, int(near.rest.sum())
     if not len(near.cells):
-        return _rounded(table, units, table.values, keyed=keyed, proven=True, bound=0)
+        return _rounded(table, units, table.values, keyed=keyed, proven=True, bound=None)
     found = vertex(near, cost, clock)
     bound = None if keyed or found is None else least + found.bound
     if found is not None and found.up is not None:
@@ -135,6 +135,6 @@ def _rounded(
     found, further = values.astype(np.int64), off >= base
     for array in (found, further):
         array.flags.writeable = False
-    if proven and bound is not None:
+    if proven and not keyed and not further.any():
         bound = int(off.sum())
     return Rounded(table, found, base, further, keyed, proven, bound)

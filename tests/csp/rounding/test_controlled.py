@@ -186,6 +186,16 @@ def test_a_cell_without_relations_that_lies_in_the_middle_is_rounded() -> None:
     assert found.values[1] in (0, 2)
 
 
+def test_what_has_no_rounding_within_two_bases_is_an_error() -> None:
+    """13 times a multiple of 5 is 0 or 65, and the cell is 13."""
+    table = Table(
+        np.array([1, 13]), csr_array(np.array([[13, -1]])), np.zeros(2, int), np.full(2, 99),
+        [("a",), ("b",)],
+    )  # fmt: skip
+    with pytest.raises(Unroundable, match="less than two bases"):
+        round_table(table, 5)
+
+
 def test_decimals_are_rounded_in_their_units() -> None:
     table = Table.from_array([[1.5, 2.25], [0.75, 3.5]], decimals=2)
     found = round_table(table, "0.5")
