@@ -30,3 +30,5 @@ from attacks.release_alone.insider_knowledge import Knowledge as Knowledge
 from attacks.release_alone.insider_knowledge import insiders as insiders
 from attacks.release_alone.insider_knowledge import knowledge_of as knowledge_of
 from attacks.release_alone.several_releases import differencing as differencing
+from attacks.rounding_known.closest_tables import Unrounding as Unrounding
+from attacks.rounding_known.closest_tables import undo_rounding as undo_rounding

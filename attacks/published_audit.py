@@ -15,6 +15,7 @@ from attacks.large_releases.widths import narrow_cells
 from attacks.published_findings import (
     PublishedAudit,
     closest_ends,
+    inexact_cells,
     unavailable_cells,
     withheld_cells,
 )
@@ -165,7 +166,7 @@ def audit_published(
             missed.append("a mend")
     return PublishedAudit(
         release, (), found, known, narrow, inferred, share, reasons, sums, alone, extra, least,
-        tuple(missed),
+        tuple(missed), certain & inexact_cells(release)[found.cells],
     )  # fmt: skip
 
 
@@ -194,6 +195,7 @@ def _audit_large(
     return PublishedAudit(
         release, (), found, known, narrow_cells(found, share) & secret, inferred, share, reasons,
         (), {}, None, mend_is_least=False, cut_short=(),
+        recovered=certain & inexact_cells(release)[found.cells],
     )  # fmt: skip
 
 

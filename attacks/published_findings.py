@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -16,10 +16,16 @@ from attacks.release_alone.cell_sums import Sum
 from attacks.release_alone.contradictions import Contradiction
 from attacks.release_alone.disclosed_cells import Disclosure
 from attacks.release_alone.misreadings import misreadings, support
-from csp.exact import number_text
+from csp.exact import UNBOUNDED, number_text
 from csp.release.release import Release
 
-__all__ = ["PublishedAudit", "closest_ends", "unavailable_cells", "withheld_cells"]
+__all__ = [
+    "PublishedAudit",
+    "closest_ends",
+    "inexact_cells",
+    "unavailable_cells",
+    "withheld_cells",
+]
 
 _LISTED = 50
 """Cells of a kind that a text names; `PublishedAudit.columns` has all."""
@@ -57,6 +63,9 @@ class PublishedAudit:
         Whether that is proved.
     cut_short : tuple of str
         What the time did not suffice for.
+    recovered : (k,) bool
+        Figures that are published rounded or with noise, and whose true value can be worked out; in
+        the order of ``disclosure.cells``.
     """
 
     release: Release
@@ -72,6 +81,7 @@ class PublishedAudit:
     mend: tuple[int, ...] | None
     mend_is_least: bool
     cut_short: tuple[str, ...]
+    recovered: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
     @property
     def disclosed(self) -> tuple[int, ...]:
@@ -139,6 +149,7 @@ class PublishedAudit:
             lines.append(f"{_cells(known)} can be worked out exactly: {', '.join(how)}.")
         elif k:
             lines.append("None of them can be worked out exactly.")
+        lines += self._inexact()
         few = int(self.inferred.sum())
         if few:
             lines.append(
@@ -177,6 +188,22 @@ class PublishedAudit:
         lines += [f"The time did not suffice for {what}." for what in self.cut_short]
         return lines
 
+    def _inexact(self) -> list[str]:
+        """Say what follows of figures that are rounded, or published with noise."""
+        release, found = self.release, self.disclosure
+        if found is None or not inexact_cells(release).any():
+            return []
+        cells = found.cells
+        low, high = closest_ends(found)
+        closer = (low > release.lower[cells]) | (high < release.upper[cells])
+        closer &= inexact_cells(release)[cells] & ~self.recovered
+        exact, near = int(self.recovered.sum()), int(closer.sum())
+        figures = f"{exact:,} {'figure' if exact == 1 else 'figures'}"
+        return [
+            f"Of those that are rounded or published with noise, the true values of {figures} can "
+            f"be worked out, and {near:,} more are known more closely than is said."
+        ]
+
     def text(self, *, reveal: bool = False) -> str:
         """Audit in words: sentences, contradictions, then the first cells of each kind.
 
@@ -202,6 +229,12 @@ class PublishedAudit:
             near = self.disclosure.cells[self.narrow].tolist()
             lines += [f"  {cell_name(release, cell)}" for cell in near[:_LISTED]]
             lines += _more(len(near))
+        if self._recovered():
+            lines.append("True values behind figures that are not exact:")
+            for cell in self._recovered()[:_LISTED]:
+                value = f" = {self.value_of(cell)}" if reveal else ""
+                lines.append(f"  {cell_name(release, cell)}{value}")
+            lines += _more(len(self._recovered()))
         if self.disclosed and self.mend:
             lines.append("To be withheld as well:")
             lines += [f"  {cell_name(release, cell)}" for cell in self.mend[:_LISTED]]
@@ -237,6 +270,7 @@ class PublishedAudit:
             "cells": len(release.pattern),
             "suppressed": int(withheld_cells(release).sum()),
             "ranged": 0 if release.ranged is None else int(release.ranged.sum()),
+            "recovered": [named(cell) for cell in self._recovered()],
             "unavailable": int(unavailable_cells(release).sum()),
             "unavailable_inferred": int(self.inferred.sum()),
             "not_applicable": 0 if release.structural is None else int(release.structural.sum()),
@@ -282,6 +316,8 @@ class PublishedAudit:
         if found is None:
             return columns
         verdict = np.where(self.known, "disclosed", np.where(self.narrow, "narrow", "uncertain"))
+        if len(self.recovered):
+            verdict = np.where(self.recovered, "recovered", verdict)
         missing = unavailable_cells(release)[cells]
         verdict = np.where(missing, "not available", verdict)
         columns["verdict"] = np.where(self.inferred, "not available, known", verdict).tolist()
@@ -290,6 +326,11 @@ class PublishedAudit:
             for name, side in zip(("lower", "upper"), ends, strict=True):
                 columns[name] = [_text(end, release.scale) for end in side.tolist()]
         return columns
+
+    def _recovered(self) -> list[int]:
+        if self.disclosure is None or not len(self.recovered):
+            return []
+        return [*self.disclosure.cells[self.recovered].tolist()]
 
     def value_of(self, cell: int) -> str:
         """Say the value of a cell that can be worked out, in units of the measure."""
@@ -311,6 +352,12 @@ def unavailable_cells(release: Release) -> NDArray[np.bool_]:
     """Cells that nobody withholds, and of which there is no number."""
     none = np.zeros(len(release.pattern), dtype=bool)
     return none if release.unavailable is None else release.unavailable
+
+
+def inexact_cells(release: Release) -> NDArray[np.bool_]:
+    """Cells of which a figure is published that may be off: rounded, or with noise."""
+    none = np.zeros(len(release.pattern), dtype=bool)
+    return none if release.ranged is None else release.ranged & (release.upper < UNBOUNDED)
 
 
 def _not_withheld(release: Release) -> list[str]:

@@ -27,6 +27,10 @@ from csp.problem.problem import Problem as Problem
 from csp.published.crosstabs.reading import read_crosstab as read_crosstab
 from csp.release.release import Release as Release
 from csp.responses import protect_responses as protect_responses
+from csp.rounding.controlled import round_table as round_table
+from csp.rounding.perturbed import noisy_table as noisy_table
+from csp.rounding.rounded import Rounded as Rounded
+from csp.rounding.rounding_audit import audit_rounding as audit_rounding
 from csp.rules import PQ as PQ
 from csp.rules import Dominance as Dominance
 from csp.rules import Manual as Manual

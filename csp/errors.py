@@ -20,6 +20,7 @@ __all__ = [
     "OutOfTime",
     "SolverError",
     "Unprotectable",
+    "Unroundable",
     "argument",
     "phrase",
     "shortened",
@@ -185,3 +186,7 @@ class Unprotectable(CellveilError):
         self.need = need
         self.attained = attained
         self.relations = relations
+
+
+class Unroundable(CellveilError):
+    """No additive table of multiples of the base is near enough to the table."""

@@ -21,7 +21,7 @@ from csp.decoys.decoys import Decoys, number_of
 from csp.decoys.guarantee import Guarantee
 from csp.decoys.suppress import Defended, defend
 from csp.errors import CellveilError, CertificateError, InputError, OutOfTime, argument
-from csp.exact import Number, number_text, units_to_numbers
+from csp.exact import Number, number_text, units_text, units_to_numbers
 from csp.formats.files import Together
 from csp.formats.reading import as_object
 from csp.names.calls import expect, named_errors, named_init
@@ -29,6 +29,7 @@ from csp.names.guesses import Guided
 from csp.outputs import output
 from csp.posing import Posing
 from csp.problem.problem import Problem
+from csp.release.ranges import Ranges, outward, published_as, ranges_columns
 from csp.release.release import Release
 from csp.rules import Manual, Rule, as_rule
 from csp.rules.base import parts_of
@@ -101,7 +102,8 @@ class Mechanism(Posing):
     @named_errors
     def protect(
         self, table: Table, *, keep: Release | None = None, public: ArrayLike | None = None,
-        apriori: Sequence[Statement] = (), method: str | OwnMethod = "auto",
+        apriori: Sequence[Statement] = (), publish: str = "blanks",
+        method: str | OwnMethod = "auto",
         time_limit: float | None = None, gap: float = 0.0, seed: int = 0,
         progress: Callable[[Any], None] | None = None,
     ) -> Protected:  # fmt: skip
@@ -118,6 +120,9 @@ class Mechanism(Posing):
         apriori : sequence of Statement
             What is known of single cells beforehand, from `csp.read_apriori`; cells that it makes
             sensitive keep the levels of a MAN(margin) among the rules, or the width.
+        publish : str
+            What stands in place of withheld values: "blanks", or "intervals", those that anyone
+            could work out, rounded outwards to whole units or to a grid ("intervals:10").
         method, time_limit, gap, seed, progress
             See `csp.suppress`; a method of your own is a function of the problem. The time limit
             includes the last audit.
@@ -135,7 +140,7 @@ class Mechanism(Posing):
         """
         expect(table, Table, "table")
         return protect_table(
-            self, table, keep=keep, public=public, apriori=apriori, method=method,
+            self, table, keep=keep, public=public, apriori=apriori, publish=publish, method=method,
             time_limit=time_limit, gap=gap, seed=seed, progress=progress,
         )  # fmt: skip
 
@@ -219,6 +224,8 @@ class Protected(metaclass=Guided):
         What may be published.
     defended : Defended or None
         How the decoys of the mechanism's defence were used; not for publication.
+    ranges : Ranges or None
+        The intervals that are published in place of blanks, if they were asked for.
     """
 
     table: Table
@@ -228,6 +235,7 @@ class Protected(metaclass=Guided):
     audit: Audit
     release: Release
     defended: Defended | None = None
+    ranges: Ranges | None = None
 
     @property
     def pattern(self) -> NDArray[np.bool_]:
@@ -245,6 +253,14 @@ class Protected(metaclass=Guided):
         unit = 10.0 ** (self.table.scale - self.release.scale)
         low, high = (np.asarray(ends) / unit for ends in self.audit.proved)
         return low, high
+
+    @property
+    def published_ends(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Ends of the interval of each cell as results show them, each (n,); see `proved_ends`.
+
+        Those of `ranges` where intervals are published, infinite where there is no end.
+        """
+        return self.proved_ends if self.ranges is None else self.ranges.ends
 
     @property
     def guarantee(self) -> Guarantee | None:
@@ -327,8 +343,9 @@ class Protected(metaclass=Guided):
         return found
 
     def to_frame(
-        self, library: str | None = None, *, reveal: bool = False, intervals: bool = False
-    ) -> Any:
+        self, library: str | None = None, *, reveal: bool = False, intervals: bool = False,
+        inside: bool = False,
+    ) -> Any:  # fmt: skip
         """Return the result as a data frame, one row per cell.
 
         Parameters
@@ -340,7 +357,11 @@ class Protected(metaclass=Guided):
             decoys ("x") in ``status``. For internal files only.
         intervals : bool
             Add columns ``lower`` and ``upper``: what any outsider can infer; missing where the
-            time limit came before the proof.
+            time limit came before the proof. With ``publish="intervals"`` they are there in any
+            case, rounded outwards.
+        inside : bool
+            With ``publish="intervals"``: add a column ``inside``, a complete additive table within
+            the intervals (`csp.release.ranges.Ranges.inside`).
 
         Returns
         -------
@@ -356,7 +377,13 @@ class Protected(metaclass=Guided):
         from csp.tables.cross.frames import columns_to_frame
 
         columns = self._columns(reveal=reveal)
-        if intervals:
+        if inside and self.ranges is None:
+            msg = f"there are no intervals to be inside of; give {argument('publish', 'intervals')}"
+            raise InputError(msg)
+        if inside and self.ranges is not None:
+            units = self.ranges.inside()
+            columns["inside"] = units_to_numbers(units, self.release.scale).tolist()
+        if intervals and self.ranges is None:
             scale = self.release.scale
             ends = (end / 10.0**scale for end in self.proved_ends)
             columns |= dict(zip(("lower", "upper"), (end.tolist() for end in ends), strict=True))
@@ -365,7 +392,7 @@ class Protected(metaclass=Guided):
     def _columns(self, *, reveal: bool = False) -> dict[str, Any]:
         """Columns of the result: dimensions, value, status, published."""
         table, hidden = self.table, self.pattern
-        taken = {"value", "status", "published", "lower", "upper"} & set(table.names)
+        taken = {"value", "status", "published", "lower", "upper", "inside"} & set(table.names)
         if taken:
             msg = f"dimension {min(taken)!r} has the name of a result column; rename it"
             raise InputError(msg)
@@ -389,6 +416,13 @@ class Protected(metaclass=Guided):
             "status": status.tolist(),
             "published": (~hidden).tolist(),
         }
+        if self.ranges is not None:
+            columns |= {
+                name: [None if end is None else end / 10**release.scale for end in side]
+                if release.scale
+                else side
+                for name, side in ranges_columns(self.ranges).items()
+            }
         return columns
 
     def tables(self, library: str | None = None) -> tuple[Any, ...]:
@@ -544,6 +578,9 @@ class Protected(metaclass=Guided):
             "guards": list(self.guards),
             "integer_attacker": self.audit.integer,
         }
+        if self.ranges is not None:
+            facts["publish"] = "intervals"
+            facts["grid"] = units_text(self.ranges.grid, self.release.scale)
         if self.table.notes:
             facts["notes"] = [*facts.get("notes", ()), *self.table.notes]
         if self.defended is not None:
@@ -565,7 +602,8 @@ _LAST_AUDIT = 0.15
 
 def protect_table(
     mechanism: Mechanism, table: Table, *, keep: Release | None = None,
-    public: ArrayLike | None = None, apriori: Sequence[Statement] = (), **options: Any,
+    public: ArrayLike | None = None, apriori: Sequence[Statement] = (), publish: str = "blanks",
+    **options: Any,
 ) -> Protected:  # fmt: skip
     """Pose, solve, audit and release; see `Mechanism.protect`.
 
@@ -576,6 +614,8 @@ def protect_table(
     CertificateError
         If the pattern does not pass the audit.
     """
+    intervals, grid = published_as(publish)
+    clock = Clock.of(options.pop("time_limit", None))
     if len(apriori):
         table = table.replace(notes=(*table.notes, _obeyed(apriori)))
     problem = mechanism.problem(table)
@@ -587,9 +627,25 @@ def protect_table(
         problem = problem.publishing(public)
     integer = mechanism.attacker_is_integer(table)
     _check_unit(mechanism, table, integer=integer)
-    if mechanism.defence is not None:
-        return _protect_with_decoys(mechanism, problem, integer=integer, **options)
-    clock = Clock.of(options.pop("time_limit", None))
+    protected = (
+        _protect(mechanism, problem, integer=integer, clock=clock, **options)
+        if mechanism.defence is None
+        else _protect_with_decoys(
+            mechanism, problem, integer=integer, time_limit=clock.seconds, **options
+        )
+    )
+    if not intervals:
+        return protected
+    return replace(
+        protected, ranges=outward(table, protected.audit, protected.release, grid, clock)
+    )
+
+
+def _protect(
+    mechanism: Mechanism, problem: Problem, *, integer: bool, clock: Clock, **options: Any
+) -> Protected:
+    """Search without a defence, audit and release."""
+    table = problem.table
     search = clock.part(1 - _LAST_AUDIT)
     found = suppress(problem, integer=integer, time_limit=search.seconds, **options)
     judged = found.audit
@@ -687,7 +743,7 @@ def protect(
     width: Number | None = None, strict: bool = False, cost: str | Callable[[Table], Any] = "unit",
     margins: str = "suppress", singletons: bool | None = None, unions: bool = False,
     integer: bool | None = None, defence: Decoys | None = None, keep: Release | None = None,
-    apriori: Sequence[Statement] = (), method: str | OwnMethod = "auto",
+    apriori: Sequence[Statement] = (), publish: str = "blanks", method: str | OwnMethod = "auto",
     time_limit: float | None = None, gap: float = 0.0, seed: int = 0,
     progress: Callable[[Any], None] | None = None,
 ) -> Protected:  # fmt: skip
@@ -704,6 +760,9 @@ def protect(
         An earlier release, whose suppressed cells stay suppressed.
     apriori : sequence of Statement
         What is known of single cells beforehand; see `Mechanism.protect`.
+    publish : str
+        "blanks", "intervals" or "intervals:GRID": what stands in place of withheld values; see
+        `Mechanism.protect`.
     method, time_limit, gap, seed, progress
         See `csp.suppress`.
 
@@ -721,8 +780,8 @@ def protect(
     expect(table, Table, "table")
     mechanism = Mechanism(rules, width, strict, cost, margins, singletons, unions, integer, defence)
     return mechanism.protect(
-        table, keep=keep, apriori=apriori, method=method, time_limit=time_limit, gap=gap, seed=seed,
-        progress=progress,
+        table, keep=keep, apriori=apriori, publish=publish, method=method, time_limit=time_limit,
+        gap=gap, seed=seed, progress=progress,
     )  # fmt: skip
 
 
@@ -799,7 +858,7 @@ def protect_many(
     found: list[Outcome] = []
     try:
         together = Parallel(return_as="generator")
-        for outcome in together(delayed(_protect)(given, t, options) for t in named.values()):
+        for outcome in together(delayed(_outcome)(given, t, options) for t in named.values()):
             found.append(outcome)
             if progress is not None:
                 progress(len(found), len(named))
@@ -814,7 +873,7 @@ def protect_many(
     return found
 
 
-def _protect(mechanism: Mechanism, table: Table, options: dict[str, Any]) -> Outcome:
+def _outcome(mechanism: Mechanism, table: Table, options: dict[str, Any]) -> Outcome:
     """Protect one table; an error is a result."""
     try:
         return mechanism.protect(table, **options)

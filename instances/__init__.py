@@ -69,13 +69,18 @@ def load(name: str) -> Table | Problem:
     Parameters
     ----------
     name : str
+        ``"berkeley"``: Table; applicants by department, sex and decision (Bickel and others 1975).
         ``"demo"``: Table; turnover by region (two levels) and sector, with contributors.
         ``"figure2"``: Problem; Figure 2 of Minami and Abe (2019); one primary cell, width 10.
+        ``"hair_and_eyes"``: Table; students by the colour of both (Snee 1974).
         ``"linked"``: Problem; two linked tables that protecting by turns leaves unsafe.
+        ``"occupations"``: Table; fathers by sons in eight classes (Goodman 1979).
         ``"ones"``: Problem; every cell is known to be at least 1, so two ones that sum to two
         are known.
+        ``"smokers"``: Table; patients by sex, illness and smoking (Doll and Hill 1950).
         ``"table1"``: Table; Table 1 and Example 2 of Minami and Abe (2019).
         ``"three_singletons"``: Problem; contributors know their own cells.
+        ``"titanic"``: Table; persons by class, kind and fate (Dawson 1995).
         ``"union"``: Problem; the sum of two suppressed cells is itself sensitive.
         ``"zeros_and_ones"``: Problem; zeros under a small total are known because no count is
         negative.

@@ -40,7 +40,7 @@ _AUDIT_NUMBERS = "narrow", "audit_time"
 _KINDS = {
     "file": ("data", "hrc", "published_hrc"),
     "texts": ("by", "nested_use"),
-    "text": ("kind", *COLUMNS, "hrc_of", "words", "cost", "margins", "negative", "missing"),
+    "text": ("kind", *COLUMNS, "hrc_of", "words", "cost", "margins", "negative", "missing", "ways"),
     "flag": ("few", "percent", "dominance", "singletons", "attacks", "whole", "reveal"),
     "number": (
         "narrow",
@@ -51,7 +51,16 @@ _KINDS = {
         "dominance_k",
         "time_limit",
     ),
-    "click": ("protect", "stop", "stop_reading", "stop_looking", "audit", "stop_audit"),
+    "click": (
+        "protect",
+        "stop",
+        "stop_reading",
+        "stop_looking",
+        "compare",
+        "stop_comparing",
+        "audit",
+        "stop_audit",
+    ),
 }
 
 INPUTS = {name: kind for kind, names in _KINDS.items() for name in names}
@@ -235,12 +244,33 @@ def _protect() -> Any:
             ),
         ),
         ui.tags.details(ui.tags.summary("All other options"), further()),
+        _ways(),
         ui.div(
             ui.input_action_button("protect", "Protect", class_="btn-primary"),
             ui.input_action_button("stop", "Stop and keep the best answer", disabled=True),
             class_="buttons",
         ),
         ui.output_ui("progress"),
+    )
+
+
+def _ways() -> Any:
+    return ui.tags.details(
+        ui.tags.summary("Other ways to publish, side by side"),
+        ui.input_text(
+            "ways",
+            _with_tip(
+                "Ways, by commas",
+                "suppress leaves cells blank, intervals:10 says between what tens they lie, "
+                "round:5 takes the closest additive table of multiples of 5, and random:5 one by "
+                "a new key. What it shows is for the office.",
+            ),
+            "suppress,intervals,round:5,round:10",
+            width="100%",
+        ),
+        ui.div(ui.input_action_button("compare", "Compare"), class_="buttons"),
+        ui.output_ui("stop_comparing_place"),
+        ui.output_ui("compared"),
     )
 
 

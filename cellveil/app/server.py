@@ -18,6 +18,7 @@ from cellveil.app.further import further_sections, kinds
 from cellveil.app.handing import hand_over
 from cellveil.app.page import COLUMNS, NONE, RECORDS, page
 from cellveil.app.published import PublishedTable
+from cellveil.app.ways import Ways
 from cellveil.app.work.tasks import (
     JOB,
     Columns,
@@ -95,6 +96,7 @@ class _Desk:
         self.reading, self.looking = Followed(worker), Followed(worker)
         self.running = Followed(worker)
         self.ran = reactive.Value("")
+        self.ways = Ways(worker, folder)
         self.published = PublishedTable(worker, self.file.get, self._beside)
         if data is not None:
             place = self._new_place(data.name)
@@ -112,6 +114,7 @@ class _Desk:
         self._look(choices)
         self._say_what_is_sensitive(choices)
         self._run(input, choices)
+        self.ways.attach(input, choices)
         self._show()
         self.published.attach(input)
         hand_over(self._done, self.ran.get, self.trees.get)

@@ -19,10 +19,12 @@ from cellveil.cli.page import page
 from cellveil.cli.releases.attack import attack
 from cellveil.cli.releases.diff import diff
 from cellveil.cli.releases.report import report
+from cellveil.cli.tables.compare import compare
 from cellveil.cli.tables.defence import key
 from cellveil.cli.tables.inspect import inspect
 from cellveil.cli.tables.problems import audit, suppress
 from cellveil.cli.tables.protect import protect
+from cellveil.cli.tables.rounding import round_
 from cellveil.front import SAFE, UNSAFE, Front
 from cellveil.render.screen import say
 
@@ -62,9 +64,10 @@ def front(
     del version, debug  # read by their callback and by the group
 
 
-for _verb in (protect, inspect, run, diff, report, init, suppress, audit, key):
+for _verb in (protect, compare, inspect, run, diff, report, init, suppress, audit, key):
     app.command()(_verb)
 app.command(hidden=True)(microaggregate)  # the name of 0.1; listed under `microdata`
+app.command("round")(round_)
 app.add_typer(attack)
 app.add_typer(microdata)
 app.command("app")(page)

@@ -140,7 +140,7 @@ def result_columns(
     }
     columns |= {"value": shown, "status": status, "published": (~release.pattern).tolist()}
     if intervals:
-        columns |= interval_columns(protected.proved_ends, release.scale)
+        columns |= interval_columns(protected.published_ends, release.scale)
     return columns
 
 

@@ -56,7 +56,8 @@ def check_form(
     if form == "xlsx":
         check_excel()
     if intervals and form in FOREIGN:
-        refuse(f"a file {FORMATS[form]} has no place for intervals; leave --intervals out")
+        where = f"a file {FORMATS[form]} has no place for intervals"
+        refuse(f"{where}; leave out --intervals and --publish")
     taken = {
         "sdmx": ("STRUCTURE", "STRUCTURE_ID", "ACTION", "OBS_VALUE", "OBS_STATUS", "CONF_STATUS"),
         "sdctable": ("Freq", "sdcStatus"),

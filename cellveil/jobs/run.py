@@ -142,7 +142,7 @@ def _check_forms(job: Job) -> None:
             with naming(job.path.name, wanted.name):
                 check_form(
                     form, wanted.source.by, structure=job.output.structure,
-                    intervals=job.output.shown.intervals and set(forms) <= set(FOREIGN),
+                    intervals=job.output.shown.has_intervals and set(forms) <= set(FOREIGN),
                 )  # fmt: skip
 
 
@@ -181,7 +181,7 @@ def _solved(
     with naming(said), explained(whole, reveal=job.output.shown.reveal):
         protected = mechanism.protect(
             whole, keep=kept.release(whole) if kept.cells.any() else None, apriori=stated,
-            method=job.search.chosen, gap=job.search.gap,
+            publish=job.output.shown.publish, method=job.search.chosen, gap=job.search.gap,
             time_limit=clock.seconds, progress=progress,
         )  # fmt: skip
     found = None
@@ -197,7 +197,7 @@ def _written(job: Job, one: _Solved, places: Mapping[str, Path], files: Together
     """Write the tables of a group, and its report."""
     output, reveal = job.output, job.output.shown.reveal
     group, tables, protected = one.group, one.tables, one.protected
-    shown = {form: output.shown.intervals and form not in FOREIGN for form in output.format}
+    shown = {form: output.shown.has_intervals and form not in FOREIGN for form in output.format}
     columns = {
         intervals: result_columns(protected, reveal=reveal, intervals=intervals)
         for intervals in set(shown.values())

@@ -111,7 +111,7 @@ def intervals_grid(protected: Protected) -> Grid:
     grid = _plain(table)
     grid.add_column("at least", justify="right", no_wrap=True)
     grid.add_column("at most", justify="right", no_wrap=True)
-    low, high = protected.proved_ends
+    low, high = protected.published_ends
     for i in np.flatnonzero(protected.pattern).tolist():
         ends = (_end(float(low[i]), scale), _end(float(high[i]), scale))
         grid.add_row(*map(_plainly, table.labels[i]), *map(Text, ends))

@@ -2,5 +2,6 @@
 
 `facts` is what a report says, `page` the report of a table or release, `microdata` that of a
 microaggregated file, `masked` that of a masked file of any tool, `published` the audit of a table
-that somebody else published, `skeleton` what all pages share.
+that somebody else published, `ways` one table published in several ways, `skeleton` what all pages
+share.
 """

@@ -26,12 +26,24 @@ class Shown:
     intervals: bool = option(
         "Add what an outsider can infer of each cell.", "", "false", default=False
     )
+    publish: str = option(
+        "In place of withheld values: blanks, intervals that anyone could work out, or "
+        "intervals:10 rounded outwards to tens.",
+        "TEXT",
+        '"blanks"',
+        default="blanks",
+    )
     reveal: bool = option(
         "Include suppressed values in the output, for internal use only.",
         "",
         "false",
         default=False,
     )
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether results have columns of intervals."""
+        return self.intervals or self.publish.startswith("intervals")
 
 
 @dataclass(frozen=True, slots=True)

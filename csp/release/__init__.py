@@ -1,4 +1,1 @@
-"""What the public sees of a protected table.
-
-`release` is that and nothing else; `completion` finds a whole-number table that agrees with it.
-"""
+"""What the public sees: the `release`, one `completion` of it, and `ranges` in place of blanks."""

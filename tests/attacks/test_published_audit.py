@@ -190,6 +190,44 @@ def test_rounding_gives_slack_instead_of_contradictions() -> None:
     assert not attacks.contradictions(healed)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_true_values_behind_noise_are_those_that_enumeration_leaves(seed) -> None:
+    """Of all whole tables within 2 of what is published, those cells have one value only."""
+    rng = np.random.default_rng(seed)
+    true = rng.integers(0, 4, (2, 2))
+    full = np.block([[true, true.sum(1)[:, None]], [true.sum(0)[None], true.sum()]])
+    # Mostly the largest noise, and of one sign in parts and of the other in totals, so that it
+    # shows in the sums.
+    noise = np.where(rng.random((3, 3)) < 0.8, 2, 1)
+    noise[2], noise[:, 2] = -noise[2], -noise[:, 2]
+    shown = full + noise
+    codes = [*product(("N", "S", "Total"), ("a", "b", "Total"))]
+    data = {"r": [r for r, _ in codes], "c": [c for _, c in codes], "v": shown.ravel().tolist()}
+    release = Release.from_frame(data, ["r", "c"], "v", tolerance=2, negative="allow",
+                                 total="Total")  # fmt: skip
+    ends = [range(v - 2, v + 3) for v in shown[:2, :2].ravel().tolist()]
+    left = []
+    for a, b, c, d in product(*ends):
+        table = np.array([[a, b, a + b], [c, d, c + d], [a + c, b + d, a + b + c + d]])
+        if (np.abs(table - shown) <= 2).all():
+            left.append(table.ravel())
+    low, high = np.min(left, axis=0), np.max(left, axis=0)
+    found = attacks.audit_published(release)
+    place = [release_place(release, label) for label in codes]
+    at = [found.disclosure.cells.tolist().index(cell) for cell in place]
+    assert (found.recovered[at] == (low == high)).all()
+    assert len(found.summary()["recovered"]) == (low == high).sum()
+    stated = (low > shown.ravel() - 2) | (high < shown.ravel() + 2)
+    exact, near = int((low == high).sum()), int((stated & (low < high)).sum())
+    words = f"the true values of {exact} figure"
+    assert words in str(found)
+    assert f"and {near} more are known more closely" in str(found)
+    if exact:
+        cell = int(np.argmax(low == high))
+        assert f"= {low[cell]}\n" in found.text(reveal=True) + "\n"
+        assert " = " not in found.text()
+
+
 def release_place(release, label) -> int:
     return [tuple(one) for one in release.labels].index(label)
 

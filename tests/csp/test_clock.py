@@ -20,7 +20,9 @@ from csp import (
     Table,
     Unprotectable,
     audit,
+    audit_rounding,
     intervals,
+    round_table,
     suppress,
 )
 from csp.compiled import at_once
@@ -79,6 +81,10 @@ CALLS: dict[str, Callable[[float], Any]] = {
     "intervals": lambda t: intervals(counts(12, 12, 12), hidden(12, 12, 12), time_limit=t),
     "intervals integer": lambda t: intervals(
         counts(10, 10, 10), hidden(10, 10, 10), integer=True, time_limit=t
+    ),
+    "round": lambda t: round_table(counts(12, 12, 12), 5, time_limit=t),
+    "audit rounding": lambda t: audit_rounding(
+        round_table(counts(40, 40), 5), mechanism(), time_limit=t
     ),
     "complete": lambda t: complete(Release.of(counts(9, 9, 9), hidden(9, 9, 9)), time_limit=t),
 }

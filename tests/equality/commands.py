@@ -25,6 +25,7 @@ ROOT = typer.main.get_command(app)
 
 FOR_THE_OFFICE = {
     ("inspect",): "looks at data before anything is decided; its page says so",
+    ("compare",): "works out errors from true values; its page says so",
     ("microdata", "attack"): "compares a masked file with its original; its page says so",
 }
 """Commands whose output is not for publication."""
@@ -109,6 +110,8 @@ TRIES: dict[str, tuple[tuple[str, ...], ...]] = {
     "--importance": (("--importance", "a=2"),),
     "--json": (("--json",),),
     "--strict": (("--strict", "--width", "2"),),
+    "--base": (("--base", "3"), ("--base", "10")),
+    "--publish": (("--publish", "intervals"), ("--publish", "intervals:2", "-o", "again.csv")),
 }  # fmt: skip
 """How an option is tried where its type does not say it."""
 

@@ -15,7 +15,7 @@ import csp
 import microagg
 from csp import Decoys, Key, Mechanism, Problem, Table
 from csp.decoys.suppress import defend
-from tests.equality.worlds import COUNTS, EARLY, KEY, VALUES, World, worlds
+from tests.equality.worlds import COUNTS, EARLY, KEY, NEAR, VALUES, World, worlds
 
 SHOWN = ("__repr__", "__str__", "_repr_html_", "summary", "facts", "text", "to_")
 """Beginnings of the names of methods that show something of a result."""
@@ -91,6 +91,7 @@ def table_groups() -> Iterator[tuple[str, list[Callable[[], Mapping[str, Any]]]]
         "small": (plain_one, {"method": "small"}), "large": (plain_one, {"method": "large"}),
         "ilp": (plain_one, {"method": "ilp"}), "a gap": (plain_one, {"gap": 0.25}),
         "a limit": (plain_one, {"time_limit": 60.0}),
+        "intervals": (plain_one, {"publish": "intervals:2"}),
         "decoys": (
             Mechanism(
                 "FREQ(4)", width=3, margins="publish",
@@ -118,6 +119,11 @@ def table_groups() -> Iterator[tuple[str, list[Callable[[], Mapping[str, Any]]]]
             for s in (0, 3, -4, 40)
         ],
     )
+
+
+def _rounded(cells: list[int], key: Key | None) -> Mapping[str, Any]:
+    found = csp.round_table(Table.from_array(np.reshape(cells, (2, 3))), 5, key=key)
+    return {"published": tuple(found.values.tolist()), "results": [found, found.release]}
 
 
 def _columns(world: World, number: int) -> dict[str, list[float]]:
@@ -223,6 +229,9 @@ def groups() -> Iterator[tuple[str, list[Callable[[], Mapping[str, Any]]]]]:
                 f"{' and '.join(functions)} {'of a session' if session else 'crossed'}",
                 [lambda s=s, f=functions, g=session: _crossed(s, f, session=g) for s in (0, 3, 20)],
             )
+    for key in (None, Key(KEY.strip().encode())):
+        how = "rounded" if key is None else "rounded by a key"
+        yield how, [lambda c=c, k=key: _rounded(c, k) for c in NEAR]
     yield "a problem", [lambda s=s: _posed(s) for s in (0, 3, 20)]
     yield from microdata_groups()
 

@@ -20,6 +20,7 @@ FOR_ANALYSTS = {
     "MaskedReport": "for the office; what is shown without reveal is in test_masked_reports",
     "Utility": "compares with the original, for the office; likewise in test_utility",
     "Study": "of tables whose values its owner has; decision 8 says what it shows",
+    "Comparison": "works out errors from true values, for the office; its docstring says so",
     "Linkages": "of groups that the quasi-identifiers give",
 }
 """Classes whose results are not made of confidential data, or are tried elsewhere."""

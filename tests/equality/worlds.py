@@ -118,6 +118,11 @@ def _counts(most: int) -> Iterator[World]:
         ("published/one.csv", "published/two.csv"),
         tuple({**one, "job.toml": JOB} for one in files),
     )  # fmt: skip
+    near = tuple(_persons(np.reshape(cells, (2, 3))) for cells in NEAR[:most])
+    rounded = ("data.csv", "--by", "r,c", "--base", "5", "-o", "out.csv", "--summary", "s.json")
+    yield World("rounded counts", ("round",), rounded, ("out.csv",), near)
+    keyed = (*rounded, "--key-file", "key")
+    yield World("rounded by a key", ("round",), keyed, ("out.csv",), near)
     first = (("protect", *_COUNTED, "--margins", "publish", *outputs),)
     for words in RELEASED:
         yield World(
@@ -130,6 +135,10 @@ def _counts(most: int) -> Iterator[World]:
                 ("protect", *_COUNTED, "--margins", "publish", "--release", "again.json"),
             ),
         )  # fmt: skip
+
+
+NEAR = ([7, 10, 5, 11, 5, 1], [7, 10, 5, 11, 6, 0], [7, 10, 6, 10, 5, 2], [7, 10, 6, 11, 5, 0])
+"""Inner cells of tables that have one closest rounding to multiples of 5."""
 
 
 RELEASED = (

@@ -133,6 +133,25 @@ def test_demo_has_sensitive_cells() -> None:
     assert table.structural.any()
 
 
+def test_real_tables_have_the_totals_that_are_known() -> None:
+    """Totals as the sources print them, not from the cells."""
+    for name, label, value in (
+        ("berkeley", ("Total", "men", "Total"), 2691),
+        ("berkeley", ("Total", "men", "admitted"), 1198),
+        ("berkeley", ("Total", "women", "Total"), 1835),
+        ("berkeley", ("Total", "women", "admitted"), 557),
+        ("hair_and_eyes", ("Total", "Total"), 592), ("hair_and_eyes", ("blond", "Total"), 127),
+        ("occupations", ("Total", "Total"), 3498), ("smokers", ("men", "Total", "Total"), 1298),
+        ("smokers", ("Total", "lung cancer", "Total"), 709),
+        ("titanic", ("Total", "Total", "Total"), 2201),
+        ("titanic", ("Total", "Total", "saved"), 711),
+        ("titanic", ("crew", "Total", "Total"), 885), ("titanic", ("Total", "woman", "Total"), 425),
+    ):  # fmt: skip
+        table = instances.load(name)
+        assert isinstance(table, Table)
+        assert table.values[table.position(label)] == value
+
+
 def test_unknown_names() -> None:
     with pytest.raises(InputError, match="figure2"):
         instances.load("figure3")

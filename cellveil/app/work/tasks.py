@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cellveil.app.choices import Choices
+from cellveil.app.work.comparisons import Compare, compared
 from cellveil.app.work.publications import (
     Examine,
     Interpret,
@@ -145,6 +146,8 @@ def perform(task: Any, records: Records, tell: Tell) -> Any:
             return None
         case Protect(data):
             return _protect(data, records, tell)
+        case Compare():
+            return compared(task, records, tell.phase)
         case Recognise(data):
             tell.phase("looking at the file")
             return recognise(data)

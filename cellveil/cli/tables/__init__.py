@@ -1,6 +1,6 @@
-"""Verbs that make and check tables: `inspect`, `protect`, suppress and audit, key.
+"""Verbs that make and check tables: `inspect`, `compare`, `protect`, round, suppress, audit, key.
 
 `joinings` tries which codes to join, `several` protects many files by one command, `problems` has
-the two verbs for JJ files, `second_reading` the form of audit that begins at the records, `defence`
-the key and what it defends.
+the two verbs for JJ files, `rounding` the verb round, `second_reading` the form of audit that
+begins at the records, `defence` the key and what it defends.
 """

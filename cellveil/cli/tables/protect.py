@@ -105,6 +105,7 @@ def protect(
             "--report": files.report, "--plots": files.plots, "--jj": files.jj,
             "--release": files.release, "--keep": keep, "--apriori": first.apriori,
             "--defence": decoys.defence, "--reread": files.reread,
+            "--publish": files.shown.publish != "blanks",
         }  # fmt: skip
         protect_each(
             sources, places_for(data, files.output, files.summary, read, alone), mechanism,
@@ -145,7 +146,7 @@ def _check(files: Files, asked: Requirements, source: Source, read: Sequence[Pat
         refuse("--apriori-unknown is for --apriori; leave it out")
     answers.needs_reveal("--jj", files.jj, reveal=files.shown.reveal)
     if files.output is not None:
-        check_form(form_of(files.output), source.by, intervals=files.shown.intervals)
+        check_form(form_of(files.output), source.by, intervals=files.shown.has_intervals)
     if files.plots is not None:
         from cellveil.render.figures import needs_matplotlib
 
@@ -196,9 +197,10 @@ def _protected(
         with explained(table, reveal=shown.reveal, defended=mechanism.defence is not None):
             result = mechanism.protect(
                 table, keep=None if kept is None else kept.release(table), apriori=stated,
+                publish=shown.publish,
                 method=search.chosen, gap=search.gap, time_limit=clock.seconds, progress=watched,
             )  # fmt: skip
-        columns = result_columns(result, reveal=shown.reveal, intervals=shown.intervals)
+        columns = result_columns(result, reveal=shown.reveal, intervals=shown.has_intervals)
         known: dict[str, Any] = {}
         if result.guarantee is not None:
             meter.phase("weighing what the pattern discloses")
@@ -235,7 +237,7 @@ def _finish(data: Path, asked: Requirements, done: _Done, files: Files) -> None:
         facts, _lines(asked, done, reveal=shown.reveal), safe=True, output=files.output,
         summary=files.summary, write=write,
         show=lambda: answers.print_result(
-            result, done.columns, reveal=shown.reveal, intervals=shown.intervals,
+            result, done.columns, reveal=shown.reveal, intervals=shown.has_intervals,
             long=files.layout == "long",
         ),
     )  # fmt: skip

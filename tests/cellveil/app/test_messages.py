@@ -43,8 +43,8 @@ def test_every_input_of_the_page_is_known() -> None:
     places = set(re.findall(r'id="(\w+)"', str(page())))
     outputs = {"columns", "reading", "nested", "trees", "sensitive", "progress", "result"}
     outputs |= {"stop_reading_place", "stop_looking_place", "stop_audit_place"}
-    outputs |= {"recognised", "auditing", "audited"}
-    made_later = {"nested_use", "stop_reading", "stop_looking", "stop_audit"}
+    outputs |= {"recognised", "auditing", "audited", "compared", "stop_comparing_place"}
+    made_later = {"nested_use", "stop_reading", "stop_looking", "stop_audit", "stop_comparing"}
     named = {name for name in places if not re.search(r"progress$|-label$|^bslib|^step", name)}
     assert set(INPUTS) - made_later <= places
     assert named - outputs - set(INPUTS) == set()

@@ -179,6 +179,35 @@ def test_reading_can_be_stopped(tmp_path: Path) -> None:
             assert "hanging" not in told(page, "Stopped.")
 
 
+def test_ways_to_publish_are_compared_on_the_page(tmp_path: Path) -> None:
+    from cellveil.app.page import INPUTS
+
+    rows = [f"{r},{c}" for r, c, n in (("N", "a", 7), ("N", "b", 2), ("S", "a", 9), ("S", "b", 8))
+            for _ in range(n)]  # fmt: skip
+    (tmp_path / "survey.csv").write_text("\n".join(["r,c", *rows, ""]))
+    plain = {"text": ("", ""), "flag": ("", False), "number": (":shiny.number", 3),
+             "texts": ("", []), "click": (":shiny.action", 0)}  # fmt: skip
+    given = {
+        name + plain[kind][0]: plain[kind][1] for name, kind in INPUTS.items() if kind in plain
+    }
+    given |= {
+        "kind": "records", "few": True, "cost": "unit", "margins": "publish", "negative": "error",
+        "time_limit:shiny.number": 60, "ways": "suppress, round:7",
+        **{f".clientdata_output_{name}_hidden": False for name in ("columns", "compared")},
+    }  # fmt: skip
+    with serving(tmp_path, "survey.csv") as served:
+        served.enter()
+        with served.page() as page:
+            send(page, {"method": "init", "data": given})
+            told(page, "2 columns: r, c.")
+            send(page, {"method": "update", "data": {"by": ["r", "c"]}})
+            send(page, {"method": "update", "data": {"compare:shiny.action": 1}})
+            shown = told(page, "Side by side")
+    assert "9 cells, published in 2 ways" in shown
+    assert "round:7" in shown
+    assert "must not leave the office" in shown
+
+
 def test_what_a_page_had_goes_with_it(tmp_path: Path) -> None:
     (tmp_path / "survey.csv").write_text("a\nx\n")
     with serving(tmp_path, "survey.csv", act="hang") as served:

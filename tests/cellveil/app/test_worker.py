@@ -12,9 +12,12 @@ from shutil import copy
 
 import pytest
 
+import cellveil
 import csp
 import instances
 from cellveil.app.choices import Choices, Rules
+from cellveil.app.ways import names_of
+from cellveil.app.work.comparisons import Compare
 from cellveil.app.work.tasks import JOB, Columns, Group, Look, Protect, Read, Tree
 from cellveil.app.work.worker import GONE, STOPPED, Worker
 from tests.cellveil.app.acts import act
@@ -162,6 +165,27 @@ def test_from_reading_to_protecting_without_reading_again(real: Worker, chosen: 
             f.stat().st_mode & 0o077 for f in chosen.data.parent.rglob("*") if f != chosen.data
         }
         assert modes <= {0, 0o044}  # those that were copied here by the test
+
+
+def test_ways_to_publish_are_set_side_by_side(real: Worker, chosen: Choices) -> None:
+    ways = names_of("suppress, round:50,")
+    assert ways == ("suppress", "round:50")
+    done = real.ask(Compare(chosen.data, chosen.job(), ways)).wait(LONG)
+    assert done.error == ""
+    table = csp.Table.from_microdata(
+        chosen.data, ["region", "sector"], "turnover", contributor="enterprise",
+        hierarchies={"region": csp.Hierarchy.from_hrc(chosen.hierarchies["region"])},
+    )  # fmt: skip
+    facts = cellveil.compare(table, chosen.rules.text(values=True), ways).summary()
+    page = done.answer.read_text(encoding="utf-8")
+    assert "must not leave the office" in page
+    for method, one in facts.items():
+        cells = [one["withheld"], one["changed"], one["mean_error"], one["largest_error"],
+                 one["sensitive"], one["short"]]  # fmt: skip
+        row = "".join(f'<td class="number">{value:,.6g}</td>' for value in cells)
+        assert f'<tr><th scope="row">{method}</th>{row}' in page
+    wrong = real.ask(Compare(chosen.data, chosen.job(), ("swap",))).wait(LONG)
+    assert "'swap' is not one of suppress" in wrong.error
 
 
 def test_what_goes_wrong_is_said_in_words(real: Worker, chosen: Choices) -> None:

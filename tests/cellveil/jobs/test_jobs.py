@@ -93,6 +93,25 @@ def test_tables_of_the_same_data_are_protected_as_one(job: Path) -> None:
     assert any(row["status"] == "x" for rows in parts.values() for row in rows)
 
 
+def test_intervals_in_place_of_blanks_are_those_of_python(job: Path) -> None:
+    job.write_text(JOB.replace("intervals = true", 'publish = "intervals:25"'))
+    done = run_job(read_job(job))[0].protected
+    again = csp.protect(done.table, "NK(1,75)|FREQ(3,10)", publish="intervals:25")
+    with (job.parent / "published" / "sizes.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    withheld = [row for row in rows if row["published"] == "false"]
+    assert withheld
+    labels = [tuple(label) for label in done.table.labels]
+    for row in withheld:
+        codes = {"region": row["region"], "size": row["size"], "sector": "Total"}
+        cell = labels.index(tuple(codes[name] for name in done.table.names))
+        assert (int(row["lower"]), int(row["upper"])) == (
+            again.ranges.lower[cell], again.ranges.upper[cell],
+        )  # fmt: skip
+        assert int(row["lower"]) % 25 == int(row["upper"]) % 25 == 0
+    assert done.summary()["publish"] == "intervals"
+
+
 @pytest.mark.parametrize("reveal", [False, True])
 def test_the_report_shows_each_linked_table_as_it_is_published(job: Path, reveal: bool) -> None:
     if reveal:

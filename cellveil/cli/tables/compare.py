@@ -1,0 +1,169 @@
+"""The command ``cellveil compare``: one table published in several ways, judged by one audit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cellveil.cli import options
+from cellveil.cli.answers import finish, print_columns, terminal
+from cellveil.cli.options import argument, flag, option
+from cellveil.cli.taking import Rest, taking
+from cellveil.front import folder_for
+from cellveil.render.progress import Meter
+from cellveil.requests.requirements import Requirements
+from cellveil.requests.search import Limit
+from cellveil.requests.source import Source
+
+if TYPE_CHECKING:
+    from cellveil.comparing.side_by_side import Comparison
+    from csp.formats.files import Together
+
+__all__ = ["compare"]
+
+
+@taking
+def compare(
+    data: Annotated[
+        Path,
+        argument(
+            ".csv, .csv.gz, .parquet, .xlsx, or .asc or .tab with its layout (--rda).", "DATA"
+        ),
+    ],
+    *,
+    by: Annotated[str, option("Columns of the table's dimensions: Size,Region.", "COLUMNS")],
+    methods: Annotated[
+        str,
+        option(
+            "Ways to publish, by commas: suppress, intervals, intervals:GRID, round:BASE (the "
+            "closest additive table of multiples), random:BASE (one by a key).",
+            "METHODS",
+        ),
+    ] = "suppress,intervals,round:5",
+    asked: Requirements,
+    source: Rest[Source],
+    attack: Annotated[
+        bool,
+        flag("Try what an attacker learns who knows the method.", "--attack/--no-attack"),
+    ] = True,
+    limit: Limit,
+    output: Annotated[
+        Path | None,
+        option("Errors by level of the hierarchy: .csv or .parquet.", "FILE", "--output", "-o"),
+    ] = None,
+    report: Annotated[
+        Path | None, option("The comparison as one HTML page, with its facts as .json.", "FILE")
+    ] = None,
+    plots: Annotated[Path | None, option("A picture (methods.svg).", "FOLDER")] = None,
+    summary: options.Summary = None,
+) -> None:
+    """Publish one table in several ways, and judge them by one audit; which is best is not said.
+
+    $ cellveil compare survey.csv --by region,sector --rules "FREQ(3,10)"
+
+    For the office, and not for publication: errors, and how far sensitive cells are from their
+    levels, are worked out from true values. The limit is for each method. Random rounding takes the
+    key of --key-file, or a new one.
+    """
+    from cellveil.comparing.side_by_side import compare as side_by_side
+    from cellveil.io import inputs
+    from cellveil.io.files import check_outputs
+
+    names = inputs.split_names(by, "--by")
+    wanted = inputs.split_names(methods, "--methods")
+    decoys = asked.decoys
+    mechanism, reads, key = _mechanism(asked, names, source(data=data, by=names))
+    read = source(data=data, by=names, reads=reads)
+    check_outputs(
+        {"-o": output, "--report": report, "--summary": summary},
+        [data, read.rda, asked.primary, decoys.key_file],
+    )
+    if plots is not None:
+        from cellveil.render.figures import needs_matplotlib
+
+        needs_matplotlib()
+        folder_for(plots)
+    clock = limit.started()
+    with Meter("tabulating", clock.seconds) as meter:
+        table = inputs.read_table(read, meter.phase)
+        meter.phase("publishing in several ways")
+        found = side_by_side(
+            table, mechanism, wanted, key=key, attack=attack, time_limit=clock.seconds
+        )
+    facts = {"methods": found.summary(), "levels": found.levels()}
+
+    def write(files: Together) -> list[Path]:
+        return _write(data, found, facts, report, plots, files)
+
+    finish(
+        facts, found.text().splitlines(), columns=found.levels(), output=output,
+        summary=summary, write=write, show=lambda: _show(found),
+    )  # fmt: skip
+
+
+def _mechanism(asked: Requirements, names: tuple[str, ...], source: Source) -> tuple[Any, int, Any]:
+    """Mechanism, contributions that its rules look at, and the key of random rounding."""
+    from cellveil.cli.tables.defence import read_defence
+    from cellveil.io.inputs import mechanism_of
+    from csp.decoys.key import Key
+
+    decoys = asked.decoys
+    key = None if decoys.key_file is None else Key.read(decoys.key_file)
+    defence = None
+    if decoys.defence is not None or decoys.table_id:
+        defence = read_defence(decoys.defence, decoys.key_file, decoys.table_id)
+    found, reads = mechanism_of(asked, names, source.written.encoding, named=False, defence=defence)
+    return found, reads, key
+
+
+def _write(
+    data: Path, found: Comparison, facts: dict[str, Any], report: Path | None,
+    plots: Path | None, files: Together,
+) -> list[Path]:  # fmt: skip
+    """Write the page and the picture; paths are returned."""
+    from cellveil.report.skeleton import write_page
+    from cellveil.report.ways import ways_page
+
+    written = []
+    if report is not None:
+        title = data.name.partition(".")[0]
+        write_page(report, ways_page(found, title), facts, files)
+        written += [report, report.with_suffix(".json")]
+    if plots is not None:
+        from cellveil.render.figures import save
+
+        place = plots / "methods.svg"
+        save(found.plot(), place, files)
+        written.append(place)
+    return written
+
+
+_SHOWN = {
+    "withheld": "withheld", "changed": "changed", "mean_error": "mean error",
+    "largest_error": "largest", "sensitive": "sensitive", "short": "below level",
+    "known": "known", "narrowest": "narrowest", "wanted": "asked for",
+}  # fmt: skip
+
+
+def _show(found: Comparison) -> None:
+    """Print one row a method: laid out on a terminal, comma-separated text into a pipe."""
+    import sys
+
+    from rich import box
+    from rich.table import Table as Grid
+
+    facts = found.summary()
+    if not sys.stdout.isatty():
+        columns: dict[str, list[Any]] = {"method": list(facts)}
+        print_columns(columns | {name: [one[name] for one in facts.values()] for name in _SHOWN})
+        return
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    for number, head in enumerate(["method", *_SHOWN.values()]):
+        grid.add_column(head, justify="right" if number else "left", overflow="fold")
+    for method, one in facts.items():
+        grid.add_row(method, *(_number(one[name]) for name in _SHOWN))
+    terminal().print(grid)
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:,.6g}"

@@ -1,0 +1,94 @@
+"""The command ``cellveil round``: all cells of a table to multiples of a base, adding up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from cellveil.cli import options
+from cellveil.cli.answers import finish, noted
+from cellveil.cli.options import argument, option
+from cellveil.cli.taking import Rest, taking
+from cellveil.render.progress import Meter
+from cellveil.requests.search import Limit
+from cellveil.requests.source import Source
+
+__all__ = ["round_"]
+
+
+@taking
+def round_(
+    data: Annotated[
+        Path,
+        argument(
+            ".csv, .csv.gz, .parquet, .xlsx, or .asc or .tab with its layout (--rda).", "DATA"
+        ),
+    ],
+    *,
+    by: Annotated[str, option("Columns of the table's dimensions: Size,Region.", "COLUMNS")],
+    base: Annotated[str, option("Multiples of it are published: 5.", "NUMBER")],
+    source: Rest[Source],
+    key_file: Annotated[
+        Path | None,
+        option(
+            "Secret key that chooses among the rounded tables, made by 'cellveil key': then an "
+            "attacker who knows the method excludes none.",
+            "FILE",
+            default="the closest table",
+        ),
+    ] = None,
+    table_id: Annotated[
+        str, option("Identity of the table: the same name and key round alike.", "NAME")
+    ] = "",
+    limit: Limit,
+    output: options.RowsFile = None,
+    summary: options.Summary = None,
+) -> None:
+    """Round all cells of a table to multiples of a base, so that they still add up.
+
+    $ cellveil round survey.csv --by region,sector --base 5 -o rounded.csv
+
+    Each cell goes to a multiple next to its value; the columns lower and upper say between what the
+    true value lies. Whether that is enough for sensitive cells is for 'cellveil compare' to say,
+    beforehand: choose the base by what the rules ask, and not by how small the cells are.
+    """
+    from cellveil.io import inputs
+    from cellveil.io.files import check_outputs
+    from csp.decoys.key import Key
+    from csp.rounding.controlled import round_table
+
+    read = source(data=data, by=inputs.split_names(by, "--by"))
+    check_outputs({"-o": output, "--summary": summary}, [data, read.rda, key_file])
+    key = None if key_file is None else Key.read(key_file)
+    clock = limit.started()
+    with Meter("tabulating", clock.seconds) as meter:
+        table = inputs.read_table(read, meter.phase)
+        meter.phase("rounding")
+        found = round_table(table, base, key=key, name=table_id, time_limit=clock.seconds)
+    lines = [noted(note) for note in table.notes]
+    lines.append(f"{table.n_cells:,} cells {found.words()}.")
+    if key is None:
+        lines.append(
+            "The closest such table: an attacker who knows that can exclude some (--key-file)."
+        )
+    finish(
+        found.summary(), lines, columns=_columns(found), output=output, summary=summary,
+        hashed=True,
+    )  # fmt: skip
+
+
+def _columns(found: Any) -> dict[str, list[Any]]:
+    """Dimensions, value, lower and upper, as decimal text."""
+    from csp.exact import UNBOUNDED, units_text
+    from csp.tables.codes import Labels
+
+    release, scale = found.release, found.table.scale
+    columns: dict[str, list[Any]] = {
+        name: Labels.of(release.labels).column(d) for d, name in enumerate(release.names)
+    }
+    columns["value"] = [units_text(v, scale) for v in found.values.tolist()]
+    for name, side in (("lower", release.lower), ("upper", release.upper)):
+        columns[name] = [
+            None if abs(v) >= UNBOUNDED else units_text(v, scale) for v in side.tolist()
+        ]
+    return columns

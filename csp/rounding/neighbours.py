@@ -1,0 +1,93 @@
+"""Which multiples of the base lie next to each value, and what choosing between them costs.
+
+A rounded table is ``base * (floor + up)`` with ``up`` in {0, 1} at cells that are not multiples of
+the base. It adds up if ``relations @ up = -relations @ floor``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.tables.table import Table
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from csp.decoys.key import Key
+
+__all__ = ["Neighbours", "coins"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Neighbours:
+    """The choice of a controlled rounding.
+
+    Attributes
+    ----------
+    table : Table
+    base : int
+        In units of the table.
+    floor : (n,) int64
+        Largest multiple of the base that is not above the value, in bases.
+    rest : (n,) int64
+        How far the value lies above it, in units: 0 to base - 1.
+    cells : (k,) int64
+        Cells that are not multiples, which alone may go up.
+    matrix : (m, k) csr_array
+        Relations that hold at least one of them.
+    right : (m,) int64
+        What ``matrix @ up`` must be.
+    cost : (k,) int64
+        Distance that going up adds, in units.
+    """
+
+    table: Table
+    base: int
+    floor: NDArray[np.int64]
+    rest: NDArray[np.int64]
+    cells: NDArray[np.int64]
+    matrix: csr_array
+    right: NDArray[np.int64]
+    cost: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, table: Table, base: int) -> Neighbours:
+        """Pose the choice for a table."""
+        from scipy.sparse import csr_array
+
+        floor = np.floor_divide(table.values, base)
+        rest = table.values - base * floor
+        cells = np.flatnonzero(rest)
+        columns = csr_array(table.relations[:, cells])
+        rows = np.flatnonzero(np.diff(columns.indptr))
+        right = -(csr_array(table.relations[rows]) @ floor)
+        cost = base - 2 * rest[cells]
+        return cls(table, base, floor, rest, cells, csr_array(columns[rows]), right, cost)
+
+    def values(self, up: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Round all cells, in units, where these of `cells` go up."""
+        found = self.floor.copy()
+        found[self.cells] += up
+        return found * self.base
+
+    def adds_up(self, up: NDArray[np.int64]) -> bool:
+        """Whether a choice of zeros and ones gives an additive table."""
+        binary = bool(((up == 0) | (up == 1)).all())
+        return binary and not (self.matrix @ up - self.right).any()
+
+
+def coins(table: Table, base: int, key: Key, name: str) -> NDArray[np.int64]:
+    """Random numbers of a key, one a cell, uniform on the whole numbers from -base to base.
+
+    They depend on the key, the name, the base and the labels, and never on a value.
+    """
+    head = ["controlled rounding", name, str(base), str(table.scale), *table.names]
+    drawn = (
+        int.from_bytes(key.draw([*head, *label])[:16], "big") % (2 * base + 1)
+        for label in table.labels
+    )
+    return np.fromiter(drawn, np.int64, table.n_cells) - base

@@ -1,0 +1,80 @@
+"""The choice as one linear program, with a proof of its optimum in whole numbers.
+
+The relations of a two-way table, one dimension of which may be a hierarchy, are those of a network:
+every vertex of the program is whole, and so are the prices of its rows (Cox and Ernst 1982). Of
+other tables the vertex is often whole all the same; then it is an optimum there, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.clock import Clock
+from csp.highs import Model, Status
+from csp.rounding.neighbours import Neighbours
+
+__all__ = ["Vertex", "lower_bound", "vertex"]
+
+_FINE = 2**20
+"""Prices are rounded to this fraction of a unit before they bound the optimum exactly."""
+
+_STEPS = 20_000
+"""Steps of the simplex method before an interior-point method takes over."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Vertex:
+    """Solution of the linear program.
+
+    Attributes
+    ----------
+    up : (k,) int64 or None
+        None if it is not whole.
+    bound : int
+        On the cost of every additive choice; proved in whole numbers.
+    point : (k,) float64
+        As the solver gave it.
+    """
+
+    up: NDArray[np.int64] | None
+    bound: int
+    point: NDArray[np.float64]
+
+
+def vertex(near: Neighbours, cost: NDArray[np.int64], clock: Clock) -> Vertex | None:
+    """Solve the linear program; None if the time ran out, or the program has no solution.
+
+    Parameters
+    ----------
+    near : Neighbours
+    cost : (k,) int64
+    clock : Clock
+    """
+    right = near.right.astype(np.float64)
+    model = Model().load(
+        cost=cost.astype(np.float64), lower=0.0, upper=1.0, rows=near.matrix, row_lower=right,
+        row_upper=right,
+    )  # fmt: skip
+    if model.solve_stepwise(clock, _STEPS) != Status.OPTIMAL:
+        return None
+    solution = model.solution
+    point = np.asarray(solution.col_value)
+    up = np.rint(point).astype(np.int64)
+    bound = lower_bound(near, cost, np.asarray(solution.row_dual))
+    return Vertex(up if near.adds_up(up) else None, bound, point)
+
+
+def lower_bound(
+    near: Neighbours, cost: NDArray[np.int64], prices: NDArray[np.float64]
+) -> int:  # fmt: skip
+    """Bound on the cost of every additive choice, from any prices of the rows (weak duality).
+
+    ``cost @ up = prices @ right + (cost - prices @ matrix) @ up``, and ``up`` lies in [0, 1].
+    """
+    whole = np.rint(prices * _FINE).astype(np.int64)
+    left = cost * _FINE - whole @ near.matrix
+    total = int(whole @ near.right) + int(left[left < 0].sum())
+    return -(-total // _FINE)

@@ -1,0 +1,167 @@
+"""The choice as integer programs in PuLP, and the smallest relaxation where there is none.
+
+Three-way tables need not have a rounding in which each cell goes to a multiple next to its value
+(Causey, Cox and Ernst 1985). Then the fewest cells go one base further.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.attacker.elimination import entries
+from csp.clock import Clock
+from csp.errors import OutOfTime, SolverError, Unroundable
+from csp.rounding.neighbours import Neighbours
+from csp.solve.ilp.solvers import Solver, solve
+
+__all__ = ["Choice", "chosen", "relaxed"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """A rounded table.
+
+    Attributes
+    ----------
+    values : (n,) int64
+        In units.
+    proven : bool
+        Whether the solver says that none is closer.
+    """
+
+    values: NDArray[np.int64]
+    proven: bool
+
+
+def chosen(
+    near: Neighbours, cost: NDArray[np.int64], solver: Solver, clock: Clock
+) -> Choice | None:
+    """Additive choice of least cost; None if there is none at all.
+
+    Parameters
+    ----------
+    near : Neighbours
+    cost : (k,) int64
+    solver : str or pulp solver, optional
+    clock : Clock
+
+    Raises
+    ------
+    OutOfTime
+        If the time ran out before there was a choice.
+    SolverError
+        If the solver ended without an answer that adds up.
+    """
+    import pulp
+
+    program = pulp.LpProblem("rounding", pulp.LpMinimize)
+    up = [program.add_variable(f"u{j}", cat="Binary") for j in range(len(near.cells))]
+    program.setObjective(_sum(cost, up))
+    _bind(program, near.matrix, near.right, up)
+    word = solve(program, solver, clock)
+    if word == "infeasible":
+        return None
+    found = _read(up)
+    if near.adds_up(found):
+        return Choice(near.values(found), word == "optimal")
+    raise _unanswered(word, clock)
+
+
+def relaxed(near: Neighbours, cost: NDArray[np.int64], solver: Solver, clock: Clock) -> Choice:
+    """Closest additive table among those in which the fewest cells leave their two multiples.
+
+    These go one base further, so that they are less than two bases off; cells that are publicly
+    known to be empty stay, and no cell falls below the multiple next to its lower bound.
+
+    Raises
+    ------
+    Unroundable
+        If there is none.
+    OutOfTime, SolverError
+        As for `chosen`.
+    """
+    import pulp
+
+    table, base = near.table, near.base
+    n = table.n_cells
+    down = near.floor - 1 >= np.floor_divide(table.lower, base)
+    further = np.ones(n, dtype=bool) if table.structural is None else ~table.structural
+    program = pulp.LpProblem("rounding", pulp.LpMinimize)
+    up = [program.add_variable(f"u{j}", cat="Binary") for j in range(len(near.cells))]
+    above = _flags(program, "a", further)
+    below = _flags(program, "b", further & down)
+    steps: list[dict[int, Any]] = [dict(zip(near.cells.tolist(), up, strict=True)), above, below]
+    right = -(table.relations @ near.floor)
+    for row in range(table.relations.shape[0]):
+        terms = [
+            sign * a * some[i]
+            for i, a in entries(table.relations, row)
+            for some, sign in zip(steps, (1, 1, -1), strict=True)
+            if i in some
+        ]
+        if terms or right[row]:
+            program += pulp.lpSum(terms) == int(right[row])
+    left = pulp.lpSum([*above.values(), *below.values()])
+    program.setObjective(left)
+    word = solve(program, solver, clock)
+    if word == "infeasible":
+        msg = (
+            "no additive table has all cells at multiples of the base that are less than two bases "
+            "from their values; take another base, or publish fewer dimensions together"
+        )
+        raise Unroundable(msg)
+    if word != "optimal":
+        raise _unanswered(word, clock)
+    fewest = round(pulp.value(left) or 0)
+    program += left <= fewest
+    program.setObjective(_sum(cost, up) + base * left)
+    word = solve(program, solver, clock)
+    moved = near.floor.copy()
+    for some, sign in zip(steps, (1, 1, -1), strict=True):
+        moved[list(some)] += sign * _read(list(some.values()))
+    off = np.abs(moved * base - table.values)
+    if (table.relations @ moved).any() or (off >= 2 * base).any() or (off >= base).sum() > fewest:
+        raise _unanswered(word, clock)
+    return Choice(moved * base, word == "optimal")
+
+
+def _flags(program: Any, letter: str, there: NDArray[np.bool_]) -> dict[int, Any]:
+    return {
+        i: program.add_variable(f"{letter}{i}", cat="Binary")
+        for i in np.flatnonzero(there).tolist()
+    }
+
+
+def _sum(cost: NDArray[np.int64], variables: list[Any]) -> Any:
+    import pulp
+
+    return pulp.lpSum(c * v for c, v in zip(cost.tolist(), variables, strict=True))
+
+
+def _bind(program: Any, matrix: Any, right: NDArray[np.int64], variables: list[Any]) -> None:
+    import pulp
+
+    for row in range(matrix.shape[0]):
+        terms = [a * variables[j] for j, a in entries(matrix, row)]
+        program += pulp.lpSum(terms) == int(right[row])
+
+
+def _read(variables: list[Any]) -> NDArray[np.int64]:
+    """Zeros and ones of a solution, which is checked by those who ask.
+
+    A variable that neither costs anything nor is in a relation has no value: 0 will do.
+    """
+    import pulp
+
+    given = [pulp.value(one) or 0.0 for one in variables]
+    return np.rint(np.array(given, dtype=np.float64)).astype(np.int64)
+
+
+def _unanswered(word: str, clock: Clock) -> Exception:
+    if clock.over:
+        return OutOfTime("the time limit passed before the table was rounded; allow more time")
+    return SolverError(f"the integer program of the rounding ended as {word}")

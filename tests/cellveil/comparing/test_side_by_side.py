@@ -1,0 +1,171 @@
+"""One table in several ways: every figure worked out again by enumeration or by hand."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import instances
+from cellveil import Noise, compare
+from cellveil.cli.app import app
+from cellveil.comparing.ways import levels_of
+from csp import Hierarchy, Key, Mechanism, Table, protect
+from csp.errors import InputError
+from tests.support.oracles import integer_interval, integer_tables
+
+KEY = Key(bytes(range(32)))
+CELLS = [[7, 1, 6], [10, 6, 2], [6, 12, 3]]
+METHODS = ["suppress", "intervals:2", "round:3", "random:3"]
+
+
+@pytest.fixture(scope="module")
+def found():
+    mechanism = Mechanism("FREQ(3)", width=4, margins="publish")
+    return compare(Table.from_array(CELLS), mechanism, METHODS, key=KEY)
+
+
+def test_levels_are_steps_from_the_total() -> None:
+    assert levels_of(Table.from_array([[1, 2], [3, 4]])).tolist() == [2, 2, 1, 2, 2, 1, 1, 1, 0]
+    tree = Hierarchy(("a1", "a2", "a", "b", "all"), (2, 2, 4, 4, -1))
+    table = Table.from_array([1, 2, 3], names=["x"], hierarchies={"x": tree})
+    assert dict(zip(table.labels, levels_of(table).tolist(), strict=True)) == {
+        ("a1",): 2, ("a2",): 2, ("a",): 1, ("b",): 1, ("all",): 0,
+    }  # fmt: skip
+
+
+def test_errors_are_differences_to_the_true_table(found) -> None:
+    table = found.table
+    inner = np.array(CELLS)
+    true = np.block([[inner, inner.sum(1)[:, None]], [inner.sum(0)[None], inner.sum()]])
+    level = np.full((4, 4), 2)
+    level[3], level[:, 3], level[3, 3] = 1, 1, 0
+    columns = found.levels()
+    for i, (name, number) in enumerate(zip(columns["method"], columns["level"], strict=True)):
+        way = found.of(name)
+        shown = way.values.reshape(4, 4)
+        errors = np.abs(shown - true)[level == number]
+        assert columns["cells"][i] == (level == number).sum()
+        assert columns["withheld"][i] == way.withheld.reshape(4, 4)[level == number].sum()
+        assert columns["changed"][i] == (errors > 0).sum()
+        if np.isnan(errors).all():
+            assert columns["mean_error"][i] is None
+        else:
+            assert columns["mean_error"][i] == pytest.approx(np.nanmean(errors))
+            assert columns["largest_error"][i] == np.nanmax(errors)
+    for name in ("round:3", "random:3", "intervals:2"):
+        assert not (table.relations @ found.of(name).values).any()
+    assert (found.of("round:3").values % 3 == 0).all()
+
+
+def test_what_is_left_of_sensitive_cells(found) -> None:
+    table, facts = found.table, found.summary()
+    sensitive = (np.array(table.values) < 3) & ~table.margins
+    pattern = protect(table, "FREQ(3)", width=4, margins="publish").pattern
+    for name in METHODS:
+        way, one = found.of(name), facts[name]
+        assert one["sensitive"] == sensitive.sum() == 2
+        short = known = 0
+        for i in np.flatnonzero(sensitive).tolist():
+            if name.startswith(("round", "random")):
+                near = table.replace(
+                    lower=np.maximum(0, way.values.astype(int) - 2),
+                    upper=way.values.astype(int) + 2,
+                )
+                low, high = integer_interval(near, [True] * 16, i)
+            else:
+                low, high = integer_interval(table, pattern, i)
+            assert (low, high) == (way.lower[i], way.upper[i])
+            short += high - low < 4
+            known += high == low
+        assert (one["short"], one["known"]) == (short, known)
+        assert one["wanted"] == 4
+        assert one["narrowest"] == min(way.widths)
+        assert (way.rooms < 1).sum() == short
+
+
+def test_what_knowing_the_suppression_tells(found) -> None:
+    """Every consistent table is protected again; those with the same pattern are left."""
+    table, mechanism = found.table, found.mechanism
+    done = mechanism.protect(table)
+    left = [
+        values for values in integer_tables(table, done.pattern)
+        if (mechanism.protect(table.replace(values=np.array(values))).pattern == done.pattern).all()
+    ]  # fmt: skip
+    low, high = np.min(left, axis=0), np.max(left, axis=0)
+    cells = np.flatnonzero(found.of("suppress").problem.primary)
+    told = found.of("suppress").told
+    assert told.short == (high - low < 4)[cells].sum()
+    assert told.known == (high == low)[cells].sum()
+    assert found.of("intervals:2").told == told
+
+
+def test_a_small_rounding_is_undone() -> None:
+    table = Table.from_array([[1, 4], [5, 2]])
+    found = compare(table, Mechanism("FREQ(3)", width=5, margins="publish"), ["round:3"])
+    facts = found.summary()["round:3"]
+    assert (facts["tables"], facts["left"]) == (217, 81)
+    assert facts["method_short"] >= facts["short"]
+
+
+def test_noise_of_others_is_one_of_the_ways() -> None:
+    table = Table.from_array([5, 7, 3])
+    data = {"d1": ["1", "2", "3", "Total"], "n": [7, 9, 5, 13]}
+    mechanism = Mechanism("FREQ(4)", width=2, margins="publish")
+    found = compare(table, mechanism, ["suppress", Noise("cell key", data, "n", 2)])
+    facts = found.summary()["cell key"]
+    assert (facts["changed"], facts["mean_error"], facts["largest_error"]) == (4, 2, 2)
+    assert (facts["sensitive"], facts["short"], facts["known"]) == (1, 1, 1)
+
+
+def test_a_table_that_cannot_be_protected_is_part_of_the_result() -> None:
+    table = Table.from_array([[1, 2], [3, 90]])
+    found = compare(table, Mechanism("FREQ(5)", width=50, margins="publish"),
+                    ["suppress", "round:60"])  # fmt: skip
+    facts = found.summary()
+    assert "cannot be protected" in facts["suppress"]["reason"]
+    assert facts["round:60"]["reason"] is None
+    assert facts["round:60"]["short"] == 0
+    assert "cannot be protected" in found.text()
+    assert len(found.plot().axes) == 2
+
+
+@pytest.mark.parametrize(
+    "methods", [[], "suppress", ["round"], ["round:"], ["suppress:3"], ["swap"], [3],
+                ["suppress", "suppress"], ["round:0"], ["intervals:x"]],
+)  # fmt: skip
+def test_methods_that_are_not_there_are_refused(methods) -> None:
+    with pytest.raises(InputError):
+        compare(Table.from_array([[1, 20], [30, 90]]), Mechanism("FREQ(5)", width=5), methods)
+
+
+def test_the_command_says_what_python_says(tmp_path) -> None:
+    data, tree = instances.path("demo.csv"), instances.path("demo.hrc")
+    words = ["compare", str(data), "--by", "region,sector", "--hierarchy", f"region={tree}",
+             "--value", "turnover", "--contributor", "enterprise", "--rules", "P(10,1)|FREQ(3,10)",
+             "--methods", "suppress,intervals:100,round:50", "--report", str(tmp_path / "r.html"),
+             "--summary", str(tmp_path / "s.json"), "-o", str(tmp_path / "levels.csv"),
+             "--plots", str(tmp_path)]  # fmt: skip
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    said = json.loads((tmp_path / "s.json").read_text())
+    found = compare(instances.load("demo"), "P(10,1)|FREQ(3,10)",
+                    ["suppress", "intervals:100", "round:50"])  # fmt: skip
+    for (name, one), (other, two) in zip(said["methods"].items(), found.summary().items(),
+                                         strict=True):  # fmt: skip
+        assert name == other
+        assert {k: v for k, v in one.items() if k != "seconds"} == {
+            k: v for k, v in two.items() if k != "seconds"
+        }
+    assert said["levels"] == found.levels()
+    rows = (tmp_path / "levels.csv").read_text().splitlines()
+    assert len(rows) == 1 + 3 * 4
+    page = (tmp_path / "r.html").read_text()
+    assert "Internal" in page
+    for method, head in product(found.summary(), ("Side by side", "Errors by level")):
+        assert method in page
+        assert head in page
+    assert (tmp_path / "methods.svg").read_text().startswith("<?xml")
