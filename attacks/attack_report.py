@@ -183,12 +183,18 @@ def _disclosed(setting: _Setting, clock: Clock) -> _Found:
     low, high = (
         (found.whole_lower, found.whole_upper) if setting.integer else (found.lower, found.upper)
     )
-    linear, exact = int(found.linear.sum()), int(found.exact.sum())
+    # What is rounded, or not available, is in the pattern too, and nobody withholds it.
+    secret = setting.release.withheld[found.cells]
+    linear, exact, all_ = (int((one & secret).sum()) for one in (found.linear, found.exact, known))
     verdict = (
-        f"{_cells(int(known.sum()), len(found.cells))} known: {linear} by linear algebra, "
-        f"{exact - linear} more by bounds, {int(known.sum()) - exact} more as integers."
+        f"{_cells(all_, int(secret.sum()))} known: {linear} by linear algebra, "
+        f"{exact - linear} more by bounds, {all_ - exact} more as integers."
     )
-    exposed = _exposed(found.cells, known, low, high)
+    others = int((known & ~secret).sum())
+    if others:
+        cells = "cell that is" if others == 1 else "cells that are"
+        verdict += f" So {'is' if others == 1 else 'are'} {others} {cells} not withheld."
+    exposed = _exposed(found.cells, known & secret, low, high)
     return verdict, exposed, found, True
 
 

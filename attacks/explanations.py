@@ -102,6 +102,8 @@ class Explanation:
                 else:
                     lines.append(self._bounded(name, word, proof, reveal=reveal))
             lines += self._whole_words(name, reveal=reveal)
+        if not self.release.withheld[self.cell]:
+            lines.append(f"{name} is not withheld: it is rounded, or there is no number of it")
         if self.survivors is not None:
             lines += self.survivors.lines(reveal=reveal)
         if self.cut_short:

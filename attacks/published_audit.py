@@ -17,7 +17,6 @@ from attacks.published_findings import (
     closest_ends,
     inexact_cells,
     unavailable_cells,
-    withheld_cells,
 )
 from attacks.release_alone.bound_proofs import Proof
 from attacks.release_alone.cell_sums import Sum, disclosed_sums
@@ -104,7 +103,7 @@ def audit_published(
     if share < 0:
         msg = f"percent must be 0 or more, got {percent!r}"
         raise InputError(msg)
-    if not withheld_cells(release).any() and not release.pattern.any():
+    if not release.withheld.any() and not release.pattern.any():
         msg = "no cell is withheld: every value is published, so there is nothing to work out"
         raise InputError(msg)
     if not release.relations.shape[0]:
@@ -130,7 +129,7 @@ def audit_published(
             cut_short=(),
         )  # fmt: skip
     found = disclosed_of(release, table, integer=integer, clock=clock)
-    secret = withheld_cells(release)[found.cells]
+    secret = release.withheld[found.cells]
     low, high = closest_ends(found)
     certain = found.whole if integer else found.exact
     known, inferred = certain & secret, certain & unavailable_cells(release)[found.cells]
@@ -188,7 +187,7 @@ def _audit_large(
             release, wrong, None, none, none, none, share, {}, (), {}, None, mend_is_least=False,
             cut_short=(),
         )  # fmt: skip
-    secret = withheld_cells(release)[found.cells]
+    secret = release.withheld[found.cells]
     certain = found.exact & (found.lower == found.upper)
     known, inferred = certain & secret, certain & unavailable_cells(release)[found.cells]
     reasons = reasons_of(found, found.cells[known][:_EXPLAINED])
@@ -231,14 +230,14 @@ def _insiders(
     """Cells that the only contributor of another one can work out, beyond what anybody can."""
     assert release.counts is not None
     found = {}
-    for cell in np.flatnonzero(withheld_cells(release) & (release.counts == 1)).tolist():
+    for cell in np.flatnonzero(release.withheld & (release.counts == 1)).tolist():
         clock.check("it was known what contributors learn")
         known_to = release.knowing(cell, int(table.values[cell]))
         if not known_to.pattern.any():
             continue
         seen = disclosed_of(known_to, table, integer=integer, clock=clock)
         # What bounds add depends on the value, which the auditor does not know.
-        flags = seen.linear & withheld_cells(known_to)[seen.cells]
+        flags = seen.linear & known_to.withheld[seen.cells]
         more = [int(c) for c in seen.cells[flags].tolist() if c not in known]
         if more:
             found[cell] = tuple(more)

@@ -24,7 +24,6 @@ __all__ = [
     "closest_ends",
     "inexact_cells",
     "unavailable_cells",
-    "withheld_cells",
 ]
 
 _LISTED = 50
@@ -96,7 +95,7 @@ class PublishedAudit:
         return not self.disclosed and not self.contradictions
 
     def __repr__(self) -> str:
-        withheld = int(withheld_cells(self.release).sum())
+        withheld = int(self.release.withheld.sum())
         if self.contradictions:
             return f"PublishedAudit({len(self.contradictions)} contradictions)"
         return (
@@ -115,7 +114,7 @@ class PublishedAudit:
     def sentences(self) -> list[str]:
         """Say what was found, one fact a sentence, without values and names of cells."""
         release = self.release
-        withheld = withheld_cells(release)
+        withheld = release.withheld
         n, k = len(release.pattern), int(withheld.sum())
         lines = [f"{_cells(k)} of {n:,} {_are(k)} withheld."]
         if release.ranged is not None:
@@ -268,7 +267,7 @@ class PublishedAudit:
         return {
             "dimensions": list(release.names),
             "cells": len(release.pattern),
-            "suppressed": int(withheld_cells(release).sum()),
+            "suppressed": int(release.withheld.sum()),
             "ranged": 0 if release.ranged is None else int(release.ranged.sum()),
             "recovered": [named(cell) for cell in self._recovered()],
             "unavailable": int(unavailable_cells(release).sum()),
@@ -308,7 +307,7 @@ class PublishedAudit:
             Whether to add the ends of its interval, in units of the measure, as text.
         """
         release, found = self.release, self.disclosure
-        cells = np.flatnonzero(withheld_cells(release)) if found is None else found.cells
+        cells = np.flatnonzero(release.withheld) if found is None else found.cells
         labels = [release.labels[cell] for cell in cells.tolist()]
         columns: dict[str, list[Any]] = {
             name: [label[d] for label in labels] for d, name in enumerate(release.names)
@@ -338,14 +337,6 @@ class PublishedAudit:
         at = int(np.searchsorted(self.disclosure.cells, cell))
         low, _ = closest_ends(self.disclosure)
         return _text(float(low[at]), self.release.scale)
-
-
-def withheld_cells(release: Release) -> NDArray[np.bool_]:
-    """Cells that are withheld."""
-    found = release.pattern
-    for others in (release.ranged, release.unavailable):
-        found = found if others is None else found & ~others
-    return found
 
 
 def unavailable_cells(release: Release) -> NDArray[np.bool_]:

@@ -255,6 +255,14 @@ class Release(metaclass=Guided):
             names=self.names, roots=self.roots, structural=self.structural,
         )  # fmt: skip
 
+    @property
+    def withheld(self) -> NDArray[np.bool_]:
+        """Cells (n,) that are withheld, and not just rounded or without a number for anybody."""
+        found = self.pattern
+        for others in (self.ranged, self.unavailable):
+            found = found if others is None else found & ~others
+        return found
+
     def knowing(self, cell: int, value: int) -> Release:
         """Return what somebody sees who knows the value of a suppressed cell, in units."""
         pattern, published = self.pattern.copy(), self.published.copy()

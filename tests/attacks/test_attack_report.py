@@ -22,6 +22,7 @@ from attacks import (
     differencing,
     disclosed,
     disclosed_sums,
+    explain,
     insiders,
     knowledge_of,
     matching,
@@ -296,3 +297,22 @@ def test_the_command_shows_values_only_when_asked(tmp_path: Path) -> None:
     assert found.text(reveal=True).splitlines()[0] == run.stdout.splitlines()[0]
     with pytest.raises(InputError, match="max_tables"):
         report(protected.release, MECHANISM, max_tables=0)
+
+
+def test_what_is_not_available_is_not_counted_as_withheld() -> None:
+    """A German table: one cell of row N is not available, and follows from the others like two."""
+    rows = [
+        ["region", "a", "b", "c", "Insgesamt"],
+        ["N", ".", "/", "5", "30"],
+        ["S", ".", "7", "8", "25"],
+        ["W", "3", "4", "5", "12"],
+        ["Insgesamt", "20", "29", "18", "67"],
+    ]
+    release = Release.from_frame(rows, marks="destatis")
+    one = report(release)["disclosed"]
+    said = one.verdict
+    assert said.startswith("2 of 2 suppressed cells are known: 2 by linear algebra")
+    assert said.endswith("So is 1 cell that is not withheld.")
+    assert {release.labels[c] for c in one.exposed or ()} == {("N", "a"), ("S", "a")}
+    assert "is not withheld" in explain(release, ("N", "b")).text()
+    assert "is not withheld" not in explain(release, ("N", "a")).text()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from attacks.published_audit import audit_published
-from attacks.published_findings import unavailable_cells, withheld_cells
+from attacks.published_findings import unavailable_cells
 from cellveil.app.work.records import Records
 from cellveil.io.files import write_json
 from cellveil.io.sheets import grid_of_sheet
@@ -153,7 +153,7 @@ def interpret(task: Interpret, records: Records) -> Interpreted:
     release = records.release(task.data, task.publication)
     ranged = 0 if release.ranged is None else int(release.ranged.sum())
     return Interpreted(
-        release.names, len(release.pattern), int(withheld_cells(release).sum()), ranged,
+        release.names, len(release.pattern), int(release.withheld.sum()), ranged,
         int(unavailable_cells(release).sum()), release.notes,
     )  # fmt: skip
 
