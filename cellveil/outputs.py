@@ -49,13 +49,21 @@ def _names(given: str | Sequence[str] | None) -> tuple[str, ...] | None:
     return None if given is None else (given,) if isinstance(given, str) else tuple(given)
 
 
-def excel(protected: Protected, path: str | os.PathLike[str], *, reveal: bool) -> None:
+def excel(
+    protected: Protected, path: str | os.PathLike[str], *, mark: str | None, title: str | None,
+    footnotes: Sequence[str], reveal: bool,
+) -> None:  # fmt: skip
     """Write a workbook; see `Protected.to_excel`."""
     from cellveil.io.files import result_columns
     from cellveil.io.results import write_result
+    from cellveil.requests.option import Repeated
+    from cellveil.requests.outputs import House
 
+    below = [footnotes] if isinstance(footnotes, str) else footnotes
+    house = House(mark=mark, title=title, footnote=tuple(map(Repeated, below)))
     columns = result_columns(protected, reveal=reveal)
-    write_result(_ending(path, ".xlsx"), protected, columns, form="xlsx", reveal=reveal)
+    target = _ending(path, ".xlsx")
+    write_result(target, protected, columns, form="xlsx", reveal=reveal, house=house)
 
 
 def report(

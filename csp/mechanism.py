@@ -470,12 +470,21 @@ class Protected(metaclass=Guided):
         """
         return output("crosstab")(self, down, across, library=library, mark=mark)
 
-    def to_excel(self, path: str | os.PathLike[str], *, reveal: bool = False) -> None:
+    def to_excel(
+        self, path: str | os.PathLike[str], *, mark: str | None = None, title: str | None = None,
+        footnotes: Sequence[str] = (), reveal: bool = False,
+    ) -> None:  # fmt: skip
         """Write a workbook: the cross table, one row per cell, and the facts.
 
         Parameters
         ----------
         path : path
+        mark : str, optional
+            Sign of suppressed cells, or an office whose signs are used: "destatis", "statcan", ...
+        title : str, optional
+            Above the table.
+        footnotes : sequence of str
+            Below it, after the legend of the signs.
         reveal : bool
             Show suppressed values, and mark sensitive cells. For internal files only.
 
@@ -484,7 +493,7 @@ class Protected(metaclass=Guided):
         InputError
             If openpyxl is not installed, or the file cannot be written.
         """
-        output("excel")(self, path, reveal=reveal)
+        output("excel")(self, path, mark=mark, title=title, footnotes=footnotes, reveal=reveal)
 
     def report(
         self, path: str | os.PathLike[str], *, title: str = "", attack: bool = True,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NoReturn
 
-from cellveil.front import refuse
 from cellveil.requests.option import Repeated, option
+from csp.errors import InputError, argument
 
 __all__ = ["Files", "House", "Shown"]
 
@@ -82,11 +82,16 @@ class House:
             return
         number = sign.strip().lstrip("+-").replace(".", "").replace(",", "").replace(" ", "")
         if not sign.strip() or number.isdecimal() or len(sign) > _LONGEST:
-            refuse(f"--mark {sign!r} must be a short sign or word that is not a number, such as x")
+            _refuse(sign, "must be a short sign or word that is not a number, such as x")
         if sign[0] in "=+@\t" or (sign[0] == "-" and sign.strip("-")):
-            refuse(f"--mark {sign!r} looks like a formula to a spreadsheet; choose another sign")
+            _refuse(sign, "looks like a formula to a spreadsheet; choose another sign")
         if sign in ("0", "-", "\u2013"):
-            refuse(f"--mark {sign!r} is read as zero; choose another sign")
+            _refuse(sign, "is read as zero; choose another sign")
+
+
+def _refuse(sign: str, why: str) -> NoReturn:
+    msg = f"{argument('mark')} {sign!r} {why}"
+    raise InputError(msg)
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,20 @@ def test_files_hold_no_suppressed_value(tmp_path):
     assert str(mechanism.rules) == RULES
 
 
+def test_a_workbook_has_the_signs_title_and_footnotes_of_a_house(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    found = result()
+    found.to_excel(tmp_path / "r.xlsx", mark="uk", title="Pay", footnotes=["Source: a test."])
+    sheet = openpyxl.load_workbook(tmp_path / "r.xlsx").worksheets[0]
+    texts = [str(cell.value) for row in sheet.iter_rows() for cell in row if cell.value is not None]
+    assert texts[0] == "Pay"
+    assert texts[-1] == "Source: a test."
+    assert texts.count("[c]") == found.pattern.sum()
+    with pytest.raises(InputError, match=r"^mark= '0' must be a short sign"):
+        found.to_excel(tmp_path / "s.xlsx", mark="0")
+    assert not (tmp_path / "s.xlsx").exists()
+
+
 @pytest.mark.parametrize("method", ["to_excel", "report"])
 def test_other_endings_are_refused(method, tmp_path):
     with pytest.raises(InputError, match="must end with"):
