@@ -198,7 +198,8 @@ def _found(before: _Before, table: Table, asked: Earlier, what: str, recode: Seq
         void = int((marks & table.structural).sum())
         marks &= ~table.structural
     few = int(marks.sum())
-    lines = [*told, f"{few:,} {'cell' if few == 1 else 'cells'} of {what} stay suppressed."]
+    stay = "cell of {} stays" if few == 1 else "cells of {} stay"
+    lines = [*told, f"{few:,} {stay.format(what)} suppressed."]
     if other:
         lines.append(
             f"{len(other):,} of them by codes that were joined or split, the first "
@@ -206,7 +207,10 @@ def _found(before: _Before, table: Table, asked: Earlier, what: str, recode: Seq
             "before, less the parts that were published."
         )
     if void:
-        lines.append(f"{void:,} of its cells have no contributors now, and are known to be empty.")
+        lines.append(
+            "1 of its cells has no contributors now, and is known to be empty." if void == 1
+            else f"{void:,} of its cells have no contributors now, and are known to be empty."
+        )  # fmt: skip
     if lost:
         lines.append(
             f"{len(lost):,} cells of {what} are not in the table and are passed over, the first "

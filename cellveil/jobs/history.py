@@ -132,6 +132,10 @@ def _same(old: Release, new: Release) -> bool:
     return bool((old.pattern[at] == new.pattern).all()) and not _differ(old, new, at).any()
 
 
+def _cells(count: int) -> str:
+    return f"{count:,} {'cell' if count == 1 else 'cells'}"
+
+
 def _changes(old: Release, new: Release, what: str) -> list[str]:
     at = _places(old, new)
     if at is None:
@@ -144,10 +148,10 @@ def _changes(old: Release, new: Release, what: str) -> list[str]:
         "new": at < 0,
     }
     found = [
-        f"{int(cells.sum()):,} cells {words}" for words, cells in counts.items() if cells.any()
+        f"{_cells(int(cells.sum()))} {words}" for words, cells in counts.items() if cells.any()
     ]
     gone = len(old.pattern) - int((at >= 0).sum())
-    found += [f"{gone:,} cells gone"] if gone else []
+    found += [f"{_cells(gone)} gone"] if gone else []
     if not found:
         return [f"Since {what} nothing changed."]
     return [f"Since {what}: {'; '.join(found)}."]
@@ -192,5 +196,8 @@ def _together(past: Sequence[Release], new: Release, clock: Clock) -> list[str]:
     before = int((shown & mine).sum())
     words = f"The earlier {few} of the same data and this one disclose nothing more together"
     if before:
-        words += f"; {before:,} cells that are suppressed now were published before"
+        words += (
+            "; 1 cell that is suppressed now was published before" if before == 1
+            else f"; {before:,} cells that are suppressed now were published before"
+        )  # fmt: skip
     return [*lines, f"{words}."]
