@@ -15,11 +15,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import vstack
 
-from csp.errors import InputError, phrase
+from csp.errors import InputError, argument, phrase
 from csp.exact import UNBOUNDED, Number, exact, number_text
 from csp.names.calls import check_choice, named_errors
 from csp.published.cells import Published
+from csp.published.crosstabs.breakdowns import Breakdown, breakdowns, rows_of_breakdowns
 from csp.published.crosstabs.grids import grid_for, rows_of
 from csp.published.crosstabs.values import UnclearMark, added_up, filled, plain_numbers, with_totals
 from csp.published.entries import sign_of
@@ -188,6 +190,16 @@ def crosstab(data: Any, asked: Crosstab) -> tuple[Table, tuple[str, ...]]:
             "totals that differ from the sum of their parts by no more than the tolerance of "
             f"{number_text(asked.tolerance)} are replaced by the sum"
         )
+    labels = Labels.of(made.labels)
+    further = breakdowns(values, labels, made.relations)
+    named = asked.total if isinstance(asked.total, Mapping) else {}
+    for one in further:
+        name = made.names[one.dimension]
+        if name in added and name not in named:
+            raise InputError(_counted_twice(one, name, labels.categories[one.dimension]))
+    if further:
+        sums = "; ".join(one.text(labels.categories[one.dimension]) for one in further)
+        notes.append(f"in all lines {sums}: such sums are known to readers, and count")
     counted = asked.counts
     if counted is None and asked.count is None:
         heads = rows if asked.value is None else [[asked.value]]
@@ -200,8 +212,9 @@ def crosstab(data: Any, asked: Crosstab) -> tuple[Table, tuple[str, ...]]:
         people = _people(beside, numbers, made, values, asked.count)
     counted = bool(counted) and people is None
     found = "; ".join(_dimension(made, d) for d in range(len(made.names)))
+    relations = vstack([made.relations, rows_of_breakdowns(further, labels)], format="csr")
     table = Table(
-        values, made.relations,
+        values, relations if further else made.relations,
         np.full(len(values), -UNBOUNDED if asked.negative == "allow" else 0, np.int64),
         np.full(len(values), UNBOUNDED, np.int64), made.labels, made.scale, people, made.names,
         made.roots, None if people is None else people.count == 0, counts=counted,
@@ -209,6 +222,21 @@ def crosstab(data: Any, asked: Crosstab) -> tuple[Table, tuple[str, ...]]:
         notes=(f"read as a {grid.told[0]} of {'counts' if counted else 'values'}: {found}", *notes),
     )  # fmt: skip
     return table, tuple(own)
+
+
+def _counted_twice(one: Breakdown, name: str, codes: Sequence[str]) -> str:
+    """Say that a total which is not there cannot just be computed."""
+    sums, root = one.text(codes), codes[one.whole[0]]
+    mend = argument("total", option=f"--total {name}={root}")
+    if len(one.whole) > 1:
+        return (
+            f"{name} has no total, and {sums} in all lines: all its codes together count "
+            "everything twice. Add the total, or take one of the two breakdowns at a time"
+        )
+    return (
+        f"{name} has no total that is known by its name, and {sums} in all lines. Say which code "
+        f"is the total, as {mend}, or, for a total that is to be computed, one that is not there"
+    )
 
 
 _Found = tuple[Published, tuple[str, ...], NDArray[np.int64], int]

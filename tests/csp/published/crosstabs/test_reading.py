@@ -29,6 +29,13 @@ def oracle(records: pd.DataFrame, value: str, by: list[str], total: str) -> Tabl
     return Table.from_frame(cells, by, value, hierarchies={"ward": tree}, total=total)
 
 
+def assert_relations(found: Table, wanted: set[frozenset[tuple[tuple[str, ...], int]]]) -> None:
+    """All that are wanted; more only where numbers agree everywhere by chance, and it is said."""
+    assert relations(found) >= wanted
+    said = any("in all lines" in note for note in found.notes)
+    assert said == (relations(found) != wanted)
+
+
 def relations(table: Table) -> set[frozenset[tuple[tuple[str, ...], int]]]:
     """Relations by the labels of their cells."""
     rows = table.relations.tocsr()
@@ -128,7 +135,7 @@ def test_a_cross_table_is_the_table_of_its_records(case) -> None:
         k: v * 10**found.scale for k, v in expected.items()
     }
     kept = {r for r in relations(truth) if all(label in expected for label, _ in r)}
-    assert relations(found) == kept
+    assert_relations(found, kept)
     assert found.roots == tuple("" if name == without else total for name in by)
 
 
@@ -144,7 +151,7 @@ def test_a_list_with_its_totals_is_the_table_of_its_records(case) -> None:
     )
     found = read_crosstab(rows, by, counts=True, hierarchies={"ward": tree})
     assert values(found) == values(truth)
-    assert relations(found) == relations(truth)
+    assert_relations(found, relations(truth))
 
 
 def test_totals_that_are_missing_are_computed() -> None:

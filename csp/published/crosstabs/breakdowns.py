@@ -1,0 +1,177 @@
+"""Sums that hold in a table of true values beyond those by which it was read.
+
+Offices break one total down twice, by sex and by age beside each other, or print changes between
+two years: whoever reads the table adds there as well. Here every cell is known, so what holds can
+be looked for: a code that is the sum of a run of others, or of two, in all lines, and two runs with
+the same sum. Taking a chance for a rule does no harm to safety, since an attacker who knows more
+finds more; what can hardly be chance is taken.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from csp.tables.codes import Labels
+
+__all__ = ["Breakdown", "breakdowns", "rows_of_breakdowns"]
+
+_MOST = 150
+"""Codes of a dimension up to which runs and pairs are compared."""
+
+_CHANCES = 20.0
+"""A sum is believed where fewer than one in so many tables would have it by chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Breakdown:
+    """Codes of a dimension, some of which add up to the others in all lines.
+
+    Attributes
+    ----------
+    dimension : int
+    whole, parts : tuple of int
+        Codes on either side, by their places in the categories.
+    """
+
+    dimension: int
+    whole: tuple[int, ...]
+    parts: tuple[int, ...]
+
+    def text(self, codes: Sequence[str]) -> str:
+        """Equation in codes."""
+        return " = ".join(" + ".join(codes[c] for c in side) for side in (self.whole, self.parts))
+
+
+def breakdowns(
+    values: NDArray[np.int64], labels: Labels, relations: csr_array
+) -> tuple[Breakdown, ...]:
+    """Find sums along each dimension that hold in all lines and do not follow from the others.
+
+    Parameters
+    ----------
+    values : (n,) int64
+    labels : Labels
+        Of all combinations of the codes; nothing is found in other tables.
+    relations : (m, n) csr_array
+        Those that are known.
+    """
+    shape = tuple(len(codes) for codes in labels.categories)
+    if len(values) != math.prod(shape):
+        return ()
+    cube = np.zeros(shape, np.int64)
+    cube[tuple(labels.codes.T)] = values
+    found: list[Breakdown] = []
+    for d, size in enumerate(shape):
+        if 3 <= size <= _MOST:
+            lines = np.moveaxis(cube, d, -1).reshape(-1, size)
+            found += _along(d, lines, _known(labels, relations, d))
+    return tuple(found)
+
+
+def rows_of_breakdowns(found: Sequence[Breakdown], labels: Labels) -> csr_array:
+    """Relations (m, n) of the sums, one for each line."""
+    shape = tuple(len(codes) for codes in labels.categories)
+    place = np.zeros(shape, np.int64)
+    place[tuple(labels.codes.T)] = np.arange(len(labels.codes))
+    rows, columns, signs = [], [], []
+    count = 0
+    for one in found:
+        lines = np.moveaxis(place, one.dimension, -1).reshape(-1, shape[one.dimension])
+        for side, sign in ((one.whole, -1), (one.parts, 1)):
+            for code in side:
+                rows.append(count + np.arange(len(lines)))
+                columns.append(lines[:, code])
+                signs.append(np.full(len(lines), sign, np.int64))
+        count += len(lines)
+    none = np.zeros(0, np.int64)
+    entries = np.concatenate([none, *signs])
+    at = (np.concatenate([none, *rows]), np.concatenate([none, *columns]))
+    return csr_array((entries, at), shape=(count, len(labels.codes)))
+
+
+def _known(labels: Labels, relations: csr_array, d: int) -> NDArray[np.int64]:
+    """Return the sums along a dimension that are known, as rows over its codes."""
+    codes, size = labels.codes[:, d], len(labels.categories[d])
+    rows = {(0,) * size}
+    for r in range(relations.shape[0]):
+        part = slice(*relations.indptr[r : r + 2])
+        held = codes[relations.indices[part]]
+        if len(set(held.tolist())) == len(held) > 1:
+            row = np.zeros(size, np.int64)
+            row[held] = relations.data[part]
+            rows.add(tuple(row.tolist()))
+    return np.array(sorted(rows), np.int64)
+
+
+def _surprise(lines: NDArray[np.int64], sums: NDArray[np.int64]) -> float:
+    """How unlikely it is, as a logarithm, that sums agree by chance; 0 for but one line of its own.
+
+    Totals of other dimensions agree if their parts do: independent lines count.
+    """
+    own: list[int] = []
+    for i in np.argsort(-np.abs(sums), kind="stable").tolist():
+        if np.linalg.matrix_rank(lines[[*own, i]].astype(np.float64)) > len(own):
+            own.append(i)
+        if len(own) == lines.shape[1] - 1:
+            break
+    if len(own) < 2:
+        return 0.0
+    return float(np.log1p(np.abs(sums[own]).astype(np.float64)).sum())
+
+
+def _along(d: int, lines: NDArray[np.int64], known: NDArray[np.int64]) -> list[Breakdown]:
+    """Find sums along one dimension; lines by codes."""
+    size = lines.shape[1]
+    tops = np.flatnonzero((known < 0).any(axis=0)).tolist()
+    able = [c for c in range(size) if lines[:, c].any()]
+    if not able:
+        return []
+    below = [c for c in able if c not in tops]
+    sides: set[tuple[int, ...]] = {(c,) for c in able}
+    sides |= set(combinations(able, 2))
+    runs = {
+        tuple(order[i:j]) for order in (able, below)
+        for i in range(len(order)) for j in range(i + 2, len(order) + 1)
+    }  # fmt: skip
+    sides |= runs
+    # Sums are compared by their products with random numbers first; these may overflow.
+    random = np.random.default_rng(len(lines)).integers(1, 2**62, len(lines))
+    marks = (lines * random[:, None]).sum(axis=0)
+    same: dict[int, list[tuple[int, ...]]] = {}
+    for side in sides:
+        same.setdefault(int(marks[list(side)].sum()), []).append(side)
+    pairs = [
+        (one, other) for group in same.values() for one, other in combinations(sorted(group), 2)
+        if not {*one} & {*other} and len(one) + len(other) > 2
+    ]  # fmt: skip
+    # A code that is 0 everywhere is no part of a sum: what follows with it follows without it.
+    empty = np.eye(size, dtype=np.int64)[~lines.any(axis=0)]
+    rows, found = [*known, *empty], list[Breakdown]()
+    rank = int(np.linalg.matrix_rank(np.array(rows)))
+    for one, other in sorted(pairs, key=lambda pair: (len(pair[0]) + len(pair[1]), pair)):
+        whole, parts = (one, other) if len(one) <= len(other) else (other, one)
+        sums = lines[:, list(whole)].sum(axis=1)
+        if (sums != lines[:, list(parts)].sum(axis=1)).any():
+            continue
+        # As many comparisons as this one stand for: a known total, any code, or any two sides.
+        single = len(whole) == 1 and parts in runs
+        wholes = len(tops) if single and whole[0] in tops else len(able)
+        chances = len(runs) * wholes if single else len(sides) ** 2
+        everything = len(whole) == 1 and {*whole, *parts} >= {*able}
+        surprise = _surprise(lines[:, [*whole, *parts]], sums)
+        if not everything and surprise < math.log(_CHANCES * chances):
+            continue
+        row = np.zeros(size, np.int64)
+        row[list(whole)], row[list(parts)] = -1, 1
+        if int(np.linalg.matrix_rank(np.array([*rows, row]))) > rank:
+            rank += 1
+            rows.append(row)
+            found.append(Breakdown(d, whole, parts))
+    return found
