@@ -58,6 +58,13 @@ cellveil <- function(..., allowed = 0L) {
   said
 }
 
+# What the command said, how a file was read among it, is passed on as a message.
+told <- function(said) {
+  words <- said$stderr[nzchar(said$stderr) & !grepl("^Wrote ", said$stderr)]
+  if (length(words)) message(paste(words, collapse = "\n"))
+  said
+}
+
 lines_of <- function(file) readLines(file, encoding = "UTF-8", warn = FALSE)
 
 # Options of the command from arguments of R: time_limit = 20 is --time-limit 20, strict = TRUE is

@@ -43,23 +43,27 @@ write_frame <- function(data, file) {
 
 # The shortest text that is read back as the same number.
 shortest <- function(x) {
-  out <- format(x, digits = 15, scientific = FALSE, trim = TRUE)
-  out <- vapply(seq_along(x), function(i) {
-    if (is.na(x[i])) return(NA_character_)
-    for (digits in 15:17) {
-      text <- format(x[i], digits = digits, scientific = FALSE, trim = TRUE)
-      if (identical(as.numeric(text), as.numeric(x[i]))) return(text)
-    }
-    text
-  }, character(1))
+  out <- rep(NA_character_, length(x))
+  known <- !is.na(x)
+  out[known] <- sprintf("%.15g", x[known])
+  for (digits in c("%.16g", "%.17g")) {
+    off <- known & as.numeric(out) != x
+    if (!any(off)) break
+    out[off] <- sprintf(digits, x[off])
+  }
+  # Exponents are not read: very large and very small numbers are few.
+  long <- grep("e", out, fixed = TRUE)
+  out[long] <- vapply(x[long], format, "", scientific = FALSE, trim = TRUE, digits = 15)
   out
 }
 
+# Codes are texts; with codes = NULL those columns that stand before the value.
 read_frame <- function(file, codes) {
   frame <- utils::read.csv(
     file, colClasses = "character", check.names = FALSE, na.strings = "", encoding = "UTF-8",
     fileEncoding = "UTF-8"
   )
+  if (is.null(codes)) codes <- names(frame)[seq_len(match("value", names(frame)) - 1)]
   for (name in setdiff(names(frame), codes)) {
     frame[[name]] <- utils::type.convert(frame[[name]], as.is = TRUE, na.strings = "")
   }

@@ -22,7 +22,7 @@ microaggregate <- function(data, k, attributes = NULL, keep = NULL, ...) {
     columns_there(data, keep, "keep")
   }
   masked <- file.path(place, "masked.csv")
-  cellveil("microaggregate", as_input(data, place), "-k", plain(k),
-           options_of(attributes = attributes, keep = keep, ...), "-o", masked, "--quiet")
+  told(cellveil("microdata", "microaggregate", as_input(data, place), "-k", plain(k),
+                options_of(attributes = attributes, keep = keep, ...), "-o", masked))
   read_frame(masked, character())
 }

@@ -4,7 +4,7 @@
 #' the result. Suppressed values are not in what comes back.
 #'
 #' @param data A data frame of records, or the name of a file.
-#' @param by Columns of the table's dimensions.
+#' @param by Columns of the table's dimensions; those of a cross table are found.
 #' @param rules What is sensitive: `"P(10,1)"`, `"NK(2,85)|FREQ(3,10)"`.
 #' @param value Column to sum; without it records are counted.
 #' @param contributor Column that says who reports.
@@ -22,7 +22,7 @@
 #' protect(people, c("region", "sex"), "FREQ(3,10)")
 #' }
 #' @export
-protect <- function(data, by, rules, value = NULL, contributor = NULL, hierarchies = list(),
+protect <- function(data, by = NULL, rules, value = NULL, contributor = NULL, hierarchies = list(),
                     keep = NULL, intervals = FALSE, ...) {
   place <- folder()
   on.exit(unlink(place, recursive = TRUE))
@@ -39,10 +39,11 @@ protect <- function(data, by, rules, value = NULL, contributor = NULL, hierarchi
     "protect", as_input(data, place),
     options_of(by = by, rules = rules, value = value, contributor = contributor, keep = keep),
     hierarchy_words(hierarchies, place), options_of(...), if (intervals) "--intervals",
-    "-o", published, "--release", release, "--json", "--quiet"
+    "-o", published, "--release", release, "--json"
   )
-  said <- cellveil(words)
-  cells <- read_frame(published, by)
+  said <- told(cellveil(words))
+  cells <- read_frame(published, NULL)
+  by <- if (is.null(by)) names(cells)[seq_len(match("value", names(cells)) - 1)] else by
   structure(
     cells,
     class = c("cellveil_table", "data.frame"), by = by,
@@ -104,7 +105,7 @@ crosstab <- function(x, rows = NULL, columns = NULL, mark = "x") {
     stop("rows and columns must be all of ", paste(by, collapse = ", "), ", one of them in columns",
          call. = FALSE)
   }
-  shown <- as.character(x$value)
+  shown <- ifelse(is.na(x$value), NA, vapply(x$value, format, "", scientific = FALSE, digits = 15))
   shown[is.na(shown)] <- mark
   keys <- if (length(rows)) do.call(paste, c(unname(as.list(as.data.frame(x)[rows])), sep = "\r")) else rep("", nrow(x))
   across <- unique(x[[columns]])
@@ -129,8 +130,8 @@ crosstab <- function(x, rows = NULL, columns = NULL, mark = "x") {
 inspect <- function(data, by = NULL, ...) {
   place <- folder()
   on.exit(unlink(place, recursive = TRUE))
-  said <- cellveil("inspect", as_input(data, place), options_of(by = by, ...), "--json", "--quiet")
-  jsonlite::fromJSON(said$stdout)
+  said <- cellveil("inspect", as_input(data, place), options_of(by = by, ...), "--json")
+  jsonlite::fromJSON(told(said)$stdout)
 }
 
 #' Audit a published table
@@ -157,7 +158,7 @@ audit <- function(x, by = NULL, value = NULL, marks = NULL, hierarchies = list()
     "audit", release_or_file(x, place), options_of(by = by, value = value, marks = marks),
     hierarchy_words(hierarchies, place), options_of(...)
   )
-  said <- cellveil(words, "--json", "--quiet", allowed = 0:1)
+  said <- told(cellveil(words, "--json", allowed = 0:1))
   found <- jsonlite::fromJSON(said$stdout, simplifyVector = TRUE)
   structure(found, class = "cellveil_audit", facts = found)
 }
@@ -179,9 +180,9 @@ print.cellveil_audit <- function(x, ...) {
 attack <- function(x, ...) {
   place <- folder()
   on.exit(unlink(place, recursive = TRUE))
-  said <- cellveil("attack", "report", release_or_file(x, place), options_of(...), "--json", "--quiet",
+  said <- cellveil("attack", "report", release_or_file(x, place), options_of(...), "--json",
                    allowed = 0:1)
-  jsonlite::fromJSON(said$stdout)
+  jsonlite::fromJSON(told(said)$stdout)
 }
 
 release_or_file <- function(x, place) {

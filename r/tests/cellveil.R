@@ -58,6 +58,21 @@ sums <- data.frame(g = rep(c("a", "b"), each = 4), v = c(0.1, 1e5, 123456.789, 2
 total <- protect(sums, "g", "FREQ(2,10)", value = "v")
 stopifnot(isTRUE(all.equal(total$value[total$g == "Total"], sum(sums$v))))
 
+# A cross table as an office has it: dimensions are found, and what was read is said.
+office <- tempfile(fileext = ".csv")
+writeLines(c("Ward,2023,2024,All", "North,1.200,30,1.230", "South,7,12,19", "All,1.207,42,1.249"), office)
+heard <- character()
+ward <- withCallingHandlers(
+  protect(office, rules = "FREQ(3,10)", decimal = ","),
+  message = function(m) { heard <<- c(heard, conditionMessage(m)); invokeRestart("muffleMessage") }
+)
+stopifnot(attr(ward, "by")[1] == "Ward", ward$value[1] == 1200, any(grepl("cross table of counts", heard)))
+
+# Numbers are never written with an exponent.
+big <- protect(data.frame(g = c("a", "a", "b"), v = c(1e5, 2e5, 0.5)), "g", "FREQ(1,10)", value = "v")
+stopifnot("300000" %in% crosstab(big)$Total || any(unlist(crosstab(big)) == "300000"))
+stopifnot(identical(cellveil:::shortest(c(0.1, 1e5, NA, 1/3)), c("0.1", "100000", NA, "0.3333333333333333")))
+
 places <- data.frame(country = c("N", "N", "S", "S"), region = c("N1", "N2", "S1", "S2"))
 tree <- hierarchy(places)
 stopifnot(identical(tree$name, c("N", "N1", "N2", "S", "S1", "S2")), identical(nchar(tree$level), c(1L, 2L, 2L, 1L, 2L, 2L)))

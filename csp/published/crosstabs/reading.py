@@ -37,8 +37,10 @@ __all__ = ["Crosstab", "crosstab", "read_crosstab"]
 
 _AMOUNTS = re.compile(
     r"[\u20ac$\u00a3\u00a5]|\b(?:eur|euros?|usd|gbp|chf|tsd|t?eur|mio|mill?ions?|mrd|bn|"
-    r"turnover|revenues?|sales|umsatz\w*|ums\u00e4tze|wages|incomes?|expenditures?|investments?|"
-    r"investition\w*|l\u00f6hne|verdienst\w*|aufwendung\w*|tonnes?|hektar|hectares?|kwh|mwh)\b",
+    r"payrolls?|salar(?:y|ies)|exports?|imports?|costs?|spending|expenses?|budgets?|profits?|"
+    r"tax(?:es)?|amounts?|prices?|values? added|gdp|ausgaben|einnahmen|kosten|steuern?|"
+    r"betr(?:ag|\u00e4ge)|preise?|export\w*|import\w*|geh\u00e4lter|turnover|revenues?|"
+    r"sales|umsatz\w*|ums\u00e4tze|wages|incomes?|expenditures?|investments?|investition\w*|l\u00f6hne|verdienst\w*|aufwendung\w*|tonnes?|hektar|hectares?|kwh|mwh)\b",
     re.IGNORECASE,
 )
 """Words above a table that say that its numbers are amounts, and not counts."""
