@@ -246,18 +246,27 @@ def _dimensions(before: _Before, table: Table) -> tuple[list[int], list[str]]:
         known = [{*codes} - {root} for codes, root in
                  zip(Labels.of(table.labels).categories, table.roots, strict=True)]  # fmt: skip
         shared = [[len(codes & now) for now in known] for codes in before.codes]
-        best = max(
-            permutations(range(len(names)), len(before.names)),
-            key=lambda order: (
-                min(shared[d][at] > 0 for d, at in enumerate(order))
-                * (1 + sum(shared[d][at] for d, at in enumerate(order)))
-            ),
-        )
-        if all(shared[d][at] for d, at in enumerate(best)):
-            pairs = ", ".join(
-                f"{old} is {names[at]}" for old, at in zip(before.names, best, strict=True)
+        orders = {
+            order: sum(shared[d][at] for d, at in enumerate(order))
+            for order in permutations(range(len(names)), len(before.names))
+            if all(
+                shared[d][at] and (old == names[at] or old not in names)
+                for d, (old, at) in enumerate(zip(before.names, order, strict=True))
             )
-            return list(best), [f"By their codes {pairs}."]
+        }
+        best = [order for order, codes in orders.items() if codes == max(orders.values())]
+        pairs = [
+            ", ".join(f"{old} is {names[at]}" for old, at in zip(before.names, order, strict=True))
+            for order in best
+        ]
+        if len(best) == 1:
+            return list(best[0]), [f"By their codes {pairs[0]}."]
+        if best:
+            refuse(
+                f"the codes of the earlier release fit the table in several ways ({pairs[0]}; or "
+                f"{pairs[1]}); name its dimensions {' and '.join(names)}: the columns of a list, "
+                "the header of a cross table; or give a list of the cells"
+            )
     refuse(
         f"the earlier release is by {', '.join(before.names)}, the table by {', '.join(names)}; "
         "cells are matched by their codes in the same dimensions"

@@ -261,6 +261,21 @@ def test_a_cross_table_of_last_year_is_matched_by_its_codes(last_year) -> None:
     assert "By their codes Area is region, columns is sector." in said
 
 
+def test_dimensions_that_fit_in_two_ways_are_asked_for(tmp_path: Path) -> None:
+    counts = {(r, s): 10 * int(r) + int(s) for r in "123" for s in "123"}
+    now = cells(tmp_path, counts)
+    text = "{},{},n\n1,2,x\n2,2,9\n" + "".join(f"{r},{s},9\n" for r, s in counts if r > "2")
+    then = tmp_path / "then.csv"
+    then.write_text(text.format("sex", "age"))
+    said, _ = protect(tmp_path, now, "--keep", then, "--keep-marks", "statcan", code=2)
+    assert "sex is region, age is sector; or sex is sector, age is region" in said
+    assert "name its dimensions region and sector" in said
+    for head in (("region", "age"), ("age", "sector"), ("region", "sector")):
+        then.write_text(text.format(*head))
+        _, kept = protect(tmp_path, now, "--keep", then, "--keep-marks", "statcan")
+        assert kept == {("1", "2")}
+
+
 def test_codes_that_were_joined_split_or_are_gone(last_year) -> None:
     folder, gone = last_year
     assert {r for r, _ in gone} > {"N1"}
