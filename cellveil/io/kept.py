@@ -79,8 +79,11 @@ def kept_from(asked: Earlier, table: Table, recode: Sequence[str]) -> Kept | Non
 def keep_again(
     release: Release, table: Table, asked: Earlier, what: str, recode: Sequence[str]
 ) -> Kept:
-    """Cells that a release suppressed, of a table that may have other codes; see `kept_from`."""
-    return _found(_of_release(release), table, asked, what, recode)
+    """Cells that a release suppressed, of a table that may have other codes; see `kept_from`.
+
+    Of a release with dimensions that the table does not have, the cells at their totals count.
+    """
+    return _found(_narrowed(_of_release(release), table.names), table, asked, what, recode)
 
 
 # ---- files ---------------------------------------------------------------------------------------
@@ -130,6 +133,20 @@ def _of_release(release: Release) -> _Before:
     codes = tuple(frozenset(categories) for categories in labels.categories)
     cells = tuple(labels[i] for i in np.flatnonzero(hidden).tolist())
     return _Before(release.names, release.roots, codes, cells)
+
+
+def _narrowed(before: _Before, names: Collection[str]) -> _Before:
+    """Cells at the totals of dimensions that are not among some; all, if none is."""
+    inside = [d for d, name in enumerate(before.names) if name in names]
+    others = [d for d, name in enumerate(before.names) if name not in names]
+    if not inside or not others or not all(before.roots[d] for d in others):
+        return before
+    at_total = [c for c in before.cells if all(c[d] == before.roots[d] for d in others)]
+    return _Before(
+        tuple(before.names[d] for d in inside), tuple(before.roots[d] for d in inside),
+        tuple(before.codes[d] for d in inside),
+        tuple(tuple(cell[d] for d in inside) for cell in at_total),
+    )  # fmt: skip
 
 
 def _codes_of(cells: Sequence[tuple[str, ...]], n: int) -> tuple[frozenset[str], ...]:

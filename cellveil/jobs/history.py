@@ -17,16 +17,17 @@ from csp.formats.files import Together
 from csp.mechanism import Protected
 from csp.release.release import Release
 from csp.release_file import read_release, write_protected
+from csp.tables.codes import Labels
 from csp.tables.table import Table
 
 __all__ = ["Archive"]
 
-_NUMBERED = re.compile(r"\.([0-9]{3,9})\.json")
+_NUMBERED = re.compile(r"(.+)\.([0-9]{3,9})\.json")
 
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """Releases of earlier runs, the oldest first, by the names of the tables they are of.
+    """Releases of earlier runs, by the names of the tables they are of.
 
     Attributes
     ----------
@@ -35,11 +36,14 @@ class Archive:
     past : tuple of Path
     store : bool
         Whether the release of this run is put there.
+    tables : tuple of str
+        Names of all tables of the job.
     """
 
     folder: Path | None
     past: tuple[Path, ...] = ()
     store: bool = True
+    tables: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, job: Job) -> Archive:
@@ -47,28 +51,41 @@ class Archive:
         if job.output.history is None:
             return cls(None)
         folder = job.path.parent / job.output.history
-        return cls(folder, tuple(sorted(folder.glob("*.json"))) if folder.is_dir() else ())
+        past = sorted(path for path in folder.glob("*.json") if _NUMBERED.fullmatch(path.name))
+        return cls(folder, tuple(past), tables=tuple(table.name for table in job.tables))
 
     @property
     def files(self) -> tuple[Path, ...]:
         """All files that are read."""
         return tuple(file for path in self.past for file in (path, path.with_suffix(".csv")))
 
-    def of_group(self, names: Sequence[str]) -> list[Path]:
-        """Releases of a group of tables, in the order of the runs."""
-        head = "+".join(names)
-        found = [path for path in self.past if _NUMBERED.fullmatch(path.name.removeprefix(head))]
-        return sorted(found, key=lambda path: int(_NUMBERED.fullmatch(path.name[len(head) :])[1]))  # type: ignore[index]
+    def of_group(self, names: Sequence[str], now: Table | Release) -> list[Path]:
+        """Releases of a group of tables, in the order of the runs.
+
+        These have one of its tables in their name. Those that have none of any table of the job,
+        since tables were renamed, are of the group if their dimensions and most codes are.
+        """
+        found = [
+            path for path in self.past
+            if _has(path, names) or (not _has(path, self.tables) and _alike(path, now))
+        ]  # fmt: skip
+        return sorted(found, key=_number)
 
     def kept(self, job: Job, names: Sequence[str], table: Table, recode: Sequence[str]) -> Kept:
-        """Cells that stay suppressed: those of the last run, and of the file that the job names."""
+        """Cells that stay suppressed: those of last runs, and of the file that the job names."""
         asked = job.asked.earlier
         marks, told = np.zeros(table.n_cells, bool), list[str]()
         named = kept_from(asked, table, recode)
         found = [] if named is None else [named]
-        if past := self.of_group(names):
-            last, _ = read_release(past[-1])
-            found.append(keep_again(last, table, asked, past[-1].name, recode))
+        past = self.of_group(names, table)
+        # The newest of each table; where tables were renamed, the newest of each old name.
+        last = {name: path for path in past for name in names if _has(path, [name])}
+        if not last:
+            last = {_head(path): path for path in past}
+        found += [
+            keep_again(read_release(path)[0], table, asked, path.name, recode)
+            for path in sorted({*last.values()}, key=_number)
+        ]
         for one in found:
             marks |= one.cells
             told += one.told
@@ -84,9 +101,9 @@ class Archive:
         OutOfTime
             If the time did not suffice to see.
         """
-        past = self.of_group(names)
+        past = self.of_group(names, new)
         if not past:
-            return ["The first release of the history."] if self.folder is not None else []
+            return [self._none()] if self.folder is not None else []
         releases = [read_release(path)[0] for path in past]
         whose = [path.name for path in past]
         return [
@@ -94,20 +111,56 @@ class Archive:
             *attacked_together(releases, whose, new, clock),
         ]
 
+    def _none(self) -> str:
+        """Say that no release of the history is of a group of tables."""
+        if not self.past:
+            return "The first release of the history."
+        heads = ", ".join(dict.fromkeys(map(_head, self.past)))
+        n = len(self.past)
+        few = "1 release in the history is" if n == 1 else f"{n} releases in the history are"
+        return (
+            f"{few} of other tables: {heads}. Nothing that they suppress is kept, and they are not "
+            "attacked together with this one."
+        )
+
     def add(self, names: Sequence[str], protected: Protected, files: Together) -> list[Path]:
         """Put the release of this run there, unless it is that of the last one again."""
-        past = self.of_group(names)
         if self.folder is None or not self.store:
             return []
+        past = self.of_group(names, protected.release)
         if past and _same(read_release(past[-1])[0], protected.release):
             return []
         self.folder.mkdir(parents=True, exist_ok=True)
-        number = 1
-        if past:
-            number += int(_NUMBERED.fullmatch(past[-1].name[len("+".join(names)) :])[1])  # type: ignore[index]
+        number = 1 + (_number(past[-1])[0] if past else 0)
         path = self.folder / f"{'+'.join(names)}.{number:03d}.json"
         write_protected(protected, path, files=files)
         return [path]
+
+
+def _head(path: Path) -> str:
+    return path.name.rsplit(".", 2)[0]
+
+
+def _number(path: Path) -> tuple[int, str]:
+    return int(path.name.rsplit(".", 2)[1]), path.name
+
+
+def _has(path: Path, names: Sequence[str]) -> bool:
+    """Whether a release is of one of some tables; their names may have a + themselves."""
+    return any(f"+{name}+" in f"+{_head(path)}+" for name in names)
+
+
+def _alike(path: Path, now: Table | Release) -> bool:
+    """Whether a release has the dimensions of another, and most of its codes."""
+    old = read_release(path)[0]
+    if sorted(old.names) != sorted(now.names):
+        return False
+    then, here = (Labels.of(one.labels).unused_dropped().categories for one in (old, now))
+    for name, codes in zip(old.names, then, strict=True):
+        others = here[now.names.index(name)]
+        if 2 * len({*codes} & {*others}) <= max(len(codes), len(others)):
+            return False
+    return True
 
 
 def _same(old: Release, new: Release) -> bool:

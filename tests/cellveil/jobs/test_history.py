@@ -198,6 +198,71 @@ def test_without_time_to_attack_all_releases_nothing_is_published(
     assert "take earlier releases out of the history" in said
 
 
+PLAIN = SUMS + '[output]\nhistory = "history"\n'
+
+
+@pytest.fixture
+def one_release(tmp_path: Path) -> Path:
+    """A history of one release of the table t; then fewer cells are sensitive."""
+    records(tmp_path)
+    (tmp_path / "job.toml").write_text(PLAIN)
+    run("run", tmp_path / "job.toml")
+    text = (tmp_path / "d.csv").read_text().splitlines()
+    rows = [f"{row},{'xy'[i % 2]}" for i, row in enumerate(text[1:])]
+    rows += [f"{r},{b},{s}" for r in "NS" for b in "ab" for s in "xy" for _ in range(9)]
+    (tmp_path / "d.csv").write_text("\n".join(["region,branch,size", *rows]) + "\n")
+    return tmp_path
+
+
+FOUR = {(r, b) for r in "NS" for b in "ab"}
+
+
+def test_a_second_table_does_not_make_the_history_forgotten(one_release: Path) -> None:
+    folder = one_release
+    more = '[[table]]\nname = "u"\nby = ["size", "region"]\n[rules]'
+    (folder / "job.toml").write_text(PLAIN.replace("[rules]", more))
+    said = run("run", folder / "job.toml")
+    assert "4 cells of t.001.json stay suppressed." in said
+    assert "Since t.001.json:" in said
+    assert "first release" not in said
+    assert {(r, b) for _, r, b in hidden(folder, "t")} >= FOUR
+    assert sorted(path.name for path in (folder / "history").glob("*.json")) == [
+        "t+u.002.json", "t.001.json",
+    ]  # fmt: skip
+    # And it is not when it goes again: cells at the total of size are those of the table.
+    (folder / "job.toml").write_text(PLAIN)
+    said = run("run", folder / "job.toml")
+    assert "cells of t+u.002.json stay suppressed." in said
+    assert {(r, b) for _, r, b in hidden(folder, "t")} >= FOUR
+
+
+def test_a_table_that_is_renamed_is_found_by_its_codes(one_release: Path) -> None:
+    folder = one_release
+    (folder / "job.toml").write_text(PLAIN.replace('"t"', '"new"'))
+    said = run("run", folder / "job.toml")
+    assert "4 cells of t.001.json stay suppressed." in said
+    assert {(r, b) for _, r, b in hidden(folder, "new")} >= FOUR
+    assert (folder / "history" / "new.002.json").is_file()
+
+
+def test_a_history_of_other_tables_is_said_loudly(one_release: Path) -> None:
+    folder = one_release
+    (folder / "job.toml").write_text(
+        PLAIN.replace('"t"', '"new"').replace('["region", "branch"]', '["region", "size"]')
+    )
+    said = run("run", folder / "job.toml")
+    assert "1 release in the history is of other tables: t." in said
+    assert "first release" not in said
+    # A table of the same dimensions that the job has under its own name is not of another one.
+    (folder / "job.toml").write_text(
+        PLAIN + '[[table]]\nname = "w"\nby = ["region", "branch"]\nfile = "e.csv"\n'
+    )
+    (folder / "e.csv").write_text((folder / "d.csv").read_text() + "N,a,x\n")
+    said = run("run", folder / "job.toml")
+    assert said.count("cells of t.001.json stay suppressed.") == 1
+    assert "2 releases in the history are of other tables: new, t." in said
+
+
 COUNTS = {("N1", "a"): 2, ("N1", "b"): 30, ("N2", "a"): 40, ("N2", "b"): 50, ("S", "a"): 60,
           ("S", "b"): 70}  # fmt: skip
 
