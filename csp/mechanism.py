@@ -666,7 +666,7 @@ def _protect(
             options["progress"](Progress("audit", found.bound, found.cost, found.seconds, hidden))
         checked = follow(problem, judged, clock=clock, interruptible=True)
     except KeyboardInterrupt:  # there is a safe pattern: it is kept
-        checked = replace(judged, cut_short="interrupt")
+        checked = replace(judged, cut_short="interrupt", followed=~found.pattern)
     if checked.cut_short == "interrupt":
         found = replace(found, stopped="interrupt")
     if not checked.safe:

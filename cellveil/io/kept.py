@@ -79,8 +79,11 @@ def kept_from(asked: Earlier, table: Table, recode: Sequence[str]) -> Kept | Non
 def keep_again(
     release: Release, table: Table, asked: Earlier, what: str, recode: Sequence[str]
 ) -> Kept:
-    """Cells that a release suppressed, of a table that may have other codes; see `kept_from`."""
-    return _found(_of_release(release), table, asked, what, recode)
+    """Cells that a release suppressed, of a table that may have other codes; see `kept_from`.
+
+    Of a release with dimensions that the table does not have, the cells at their totals count.
+    """
+    return _found(_narrowed(_of_release(release), table.names), table, asked, what, recode)
 
 
 # ---- files ---------------------------------------------------------------------------------------
@@ -130,6 +133,20 @@ def _of_release(release: Release) -> _Before:
     codes = tuple(frozenset(categories) for categories in labels.categories)
     cells = tuple(labels[i] for i in np.flatnonzero(hidden).tolist())
     return _Before(release.names, release.roots, codes, cells)
+
+
+def _narrowed(before: _Before, names: Collection[str]) -> _Before:
+    """Cells at the totals of dimensions that are not among some; all, if none is."""
+    inside = [d for d, name in enumerate(before.names) if name in names]
+    others = [d for d, name in enumerate(before.names) if name not in names]
+    if not inside or not others or not all(before.roots[d] for d in others):
+        return before
+    at_total = [c for c in before.cells if all(c[d] == before.roots[d] for d in others)]
+    return _Before(
+        tuple(before.names[d] for d in inside), tuple(before.roots[d] for d in inside),
+        tuple(before.codes[d] for d in inside),
+        tuple(tuple(cell[d] for d in inside) for cell in at_total),
+    )  # fmt: skip
 
 
 def _codes_of(cells: Sequence[tuple[str, ...]], n: int) -> tuple[frozenset[str], ...]:
@@ -246,18 +263,27 @@ def _dimensions(before: _Before, table: Table) -> tuple[list[int], list[str]]:
         known = [{*codes} - {root} for codes, root in
                  zip(Labels.of(table.labels).categories, table.roots, strict=True)]  # fmt: skip
         shared = [[len(codes & now) for now in known] for codes in before.codes]
-        best = max(
-            permutations(range(len(names)), len(before.names)),
-            key=lambda order: (
-                min(shared[d][at] > 0 for d, at in enumerate(order))
-                * (1 + sum(shared[d][at] for d, at in enumerate(order)))
-            ),
-        )
-        if all(shared[d][at] for d, at in enumerate(best)):
-            pairs = ", ".join(
-                f"{old} is {names[at]}" for old, at in zip(before.names, best, strict=True)
+        orders = {
+            order: sum(shared[d][at] for d, at in enumerate(order))
+            for order in permutations(range(len(names)), len(before.names))
+            if all(
+                shared[d][at] and (old == names[at] or old not in names)
+                for d, (old, at) in enumerate(zip(before.names, order, strict=True))
             )
-            return list(best), [f"By their codes {pairs}."]
+        }
+        best = [order for order, codes in orders.items() if codes == max(orders.values())]
+        pairs = [
+            ", ".join(f"{old} is {names[at]}" for old, at in zip(before.names, order, strict=True))
+            for order in best
+        ]
+        if len(best) == 1:
+            return list(best[0]), [f"By their codes {pairs[0]}."]
+        if best:
+            refuse(
+                f"the codes of the earlier release fit the table in several ways ({pairs[0]}; or "
+                f"{pairs[1]}); name its dimensions {' and '.join(names)}: the columns of a list, "
+                "the header of a cross table; or give a list of the cells"
+            )
     refuse(
         f"the earlier release is by {', '.join(before.names)}, the table by {', '.join(names)}; "
         "cells are matched by their codes in the same dimensions"

@@ -90,7 +90,7 @@ def recoded_table(table: Table, recodings: Mapping[str, Recoding]) -> Table:
     Raises
     ------
     InputError
-        For codes of different parents, a total among them, and known contributors.
+        For codes of different parents, a total among them or as their name, and known contributors.
     """
     for name, recoding in recodings.items():
         d = table.names.index(name)
@@ -98,6 +98,11 @@ def recoded_table(table: Table, recodings: Mapping[str, Recoding]) -> Table:
         labels = Labels.of(table.labels)
         codes = [code for code in labels.categories[d] if code != table.roots[d]]
         mapping, _ = recoded(codes, recoding, tree, name)
+        if (root := table.roots[d]) in mapping.values():
+            refuse(
+                f"{recoding.where}: {root!r} is the total of {name!r}, and codes that are joined "
+                "cannot have its name; choose another one"
+            )
         table = joined(table, name, mapping)
     return table
 

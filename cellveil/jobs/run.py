@@ -177,12 +177,14 @@ def _solved(
         ]
         recode = [*dict.fromkeys(text for one in group for text in one.source.recode)]
         kept = past.kept(job, names, whole, recode)
+    # What is attacked together with earlier releases afterwards needs time, too.
+    limit = clock.within(0.8 * clock.left) if past.of_group(names, whole) else clock
     phase(f"protecting {', '.join(names)}")
     with naming(said), explained(whole, reveal=job.output.shown.reveal):
         protected = mechanism.protect(
             whole, keep=kept.release(whole) if kept.cells.any() else None, apriori=stated,
             publish=job.output.shown.publish, method=job.search.chosen, gap=job.search.gap,
-            time_limit=clock.seconds, progress=progress,
+            time_limit=limit.seconds, progress=progress,
         )  # fmt: skip
     found = None
     if job.output.shown.attacks:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Literal, NoReturn
 
 from cellveil.requests.option import Repeated, option
-from csp.errors import InputError, argument
 
 __all__ = ["Files", "House", "Shown"]
 
@@ -90,6 +89,8 @@ class House:
 
 
 def _refuse(sign: str, why: str) -> NoReturn:
+    from csp.errors import InputError, argument
+
     msg = f"{argument('mark')} {sign!r} {why}"
     raise InputError(msg)
 

@@ -59,6 +59,8 @@ class Audit:
         Which attackers were considered: "outsider", and "singletons", "unions" where asked for.
     cut_short : {"", "time", "interrupt"}
         What ended the audit before every interval was followed; the verdict stands.
+    followed : (n,) bool or None
+        Published cells, and those whose intervals were followed when all were; None for all.
     """
 
     safe: bool
@@ -70,15 +72,19 @@ class Audit:
     integer: bool
     guards: tuple[str, ...]
     cut_short: str = ""
+    followed: NDArray[np.bool_] | None = None
 
     @property
     def proved(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Lower and upper ends that are proved, NaN where they are not.
 
         These may be published. An end that is not proved is as far as one witness went from the
-        true value, and so can disclose it.
+        true value, and so can disclose it; one that was proved for a sensitive cell before all cells
+        were followed would mark it.
         """
         low, high = self.exact.T
+        if self.followed is not None:
+            low, high = low & self.followed, high & self.followed
         return np.where(low, self.lower, np.nan), np.where(high, self.upper, np.nan)
 
     def __repr__(self) -> str:
@@ -248,7 +254,10 @@ def follow(
         problem, pattern, claims, dict.fromkeys(violations), integer=judged.integer,
         guards=judged.guards,
     )  # fmt: skip
-    return replace(found, cut_short=cut_short)
+    followed = ~pattern
+    followed[list(ends)] = True
+    followed.flags.writeable = False
+    return replace(found, cut_short=cut_short, followed=followed)
 
 
 def _audited(

@@ -162,7 +162,9 @@ def outward(
             pass
         ends = [claim for pair in claims.values() for claim in pair]
     else:
-        ends = [claim for claim in audit.certificate if not claim.known]
+        # Those of sensitive cells alone, from before all were followed, would mark these.
+        seen = audit.followed
+        ends = [c for c in audit.certificate if not c.known and (seen is None or seen[c.cell])]
     lower = np.where(release.pattern, release.lower, release.published)
     upper = np.where(release.pattern, release.upper, release.published)
     unit = step * 10 ** (table.scale - release.scale)

@@ -138,3 +138,41 @@ def test_inspect_says_what_joining_saves(survey) -> None:
 )
 def test_what_cannot_be_joined_is_refused(survey, words: list[str], why: str) -> None:
     assert why in run("protect", survey[0], *ASKED, "--rules", "P(10,1)", *words, code=2).stderr
+
+
+CELLS = {"A": (10, 12), "B": (2, 5), "C": (7, 9)}
+
+
+@pytest.fixture(params=["cross", "list"])
+def counts(request: pytest.FixtureRequest, tmp_path: Path) -> list[object]:
+    """Counts of regions by sex as a cross table and as a list of cells, and how each is named."""
+    data = tmp_path / "cells.csv"
+    if request.param == "cross":
+        rows = [("Region", "m", "w", "Total"), *((r, *ns, sum(ns)) for r, ns in CELLS.items())]
+        data.write_text("".join(";".join(map(str, row)) + "\n" for row in rows))
+        return [data, "--cross", "counts"]
+    rows = [(r, s, n) for r, ns in CELLS.items() for s, n in zip("mw", ns, strict=True)]
+    data.write_text("Region,sex,n\n" + "".join(f"{r},{s},{n}\n" for r, s, n in rows))
+    return [data, "--by", "Region,sex", "--value", "n", "--aggregated", "--count", "n"]
+
+
+def test_cells_of_a_code_that_others_get_are_added_up(counts, tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text("B,A\n")
+    out = tmp_path / "out.csv"
+    run("protect", *counts, "--rules", "FREQ(1,10)", "--recode", f"Region={tmp_path / 'r.csv'}",
+        "-o", out)  # fmt: skip
+    with out.open(encoding="utf-8", newline="") as file:
+        found = {tuple(row.values())[:2]: row["value"] for row in csv.DictReader(file)}
+    rows = {r: v for (r, s), v in found.items() if s == "Total" and r in "AC"}
+    assert rows == {"A": "29", "C": "16"}
+    assert (found["A", "m"], found["A", "w"]) == ("12", "17")
+
+
+def test_the_total_is_not_a_code_of_parts(counts, tmp_path: Path) -> None:
+    if "--cross" in counts:
+        with (tmp_path / "cells.csv").open("a") as file:
+            file.write("Total;19;26;45\n")
+    (tmp_path / "r.csv").write_text("A,Total\n")
+    said = run("protect", *counts, "--rules", "FREQ(1,10)", "--recode",
+               f"Region={tmp_path / 'r.csv'}", "-o", tmp_path / "out.csv", code=2)  # fmt: skip
+    assert "'Total' is the total of 'Region'" in said.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ from csp import (
     Unprotectable,
     protect,
 )
+from csp.audits.audit import follow, judge
+from csp.clock import Clock
 from csp.errors import CertificateError
 from instances import synthetic
 from tests.support import oracles
@@ -259,3 +262,40 @@ def test_linked_tables_are_protected_as_one() -> None:
     assert found.audit.safe
     # The totals by region belong to both tables: one cell, one decision.
     assert joined.n_cells == one.n_cells + two.n_cells - 4
+
+
+@pytest.mark.parametrize("integer", [True, False])
+@pytest.mark.parametrize("end", ["interrupt", "time"])
+def test_intervals_that_were_cut_short_do_not_mark_sensitive_cells(end: str, *, integer) -> None:
+    """The audit follows sensitive cells first; what is published must not show which they are."""
+    rng = np.random.default_rng(1)
+    mechanism = Mechanism("FREQ(4)", width=4, integer=integer)
+
+    def interrupt(progress: Any) -> None:
+        if progress.phase == "audit":
+            raise KeyboardInterrupt
+
+    tried = 0
+    for _ in range(12):
+        table = Table.from_array(rng.integers(1, 30, (5, 3)))
+        if end == "interrupt":
+            found = mechanism.protect(table, publish="intervals", progress=interrupt)
+        else:
+            found = mechanism.protect(table)
+            late = follow(
+                found.problem,
+                judge(found.problem, found.pattern, integer=integer),
+                clock=Clock.of(1e-9),
+            )
+            assert late.cut_short == "time"
+            found = replace(found, audit=late, ranges=None)
+        hidden = found.pattern
+        low, high = found.proved_ends
+        assert np.isnan(low[hidden]).all()
+        assert np.isnan(high[hidden]).all()
+        assert (low[~hidden] == table.values[~hidden]).all()
+        if found.ranges is not None and not integer:
+            assert (found.ranges.lower[hidden] == found.release.lower[hidden]).all()
+            assert (found.ranges.upper[hidden] == found.release.upper[hidden]).all()
+        tried += bool(hidden.any())
+    assert tried > 8

@@ -9,8 +9,9 @@ import numpy as np
 
 from csp.errors import InputError
 from csp.exact import MAX_VALUE, UNBOUNDED
-from csp.tables.cells import T
+from csp.tables.cells import Cells, T
 from csp.tables.codes import Labels
+from csp.tables.margins import codes_along
 
 __all__ = ["joined"]
 
@@ -29,7 +30,8 @@ def joined(table: T, name: str, mapping: Mapping[str, str]) -> T:
     Raises
     ------
     InputError
-        If contributors are known, or a new code is one of the table and not joined.
+        If contributors are known, or a new code is the sum of codes of the table and not all of
+        these, or others, are joined.
     """
     from scipy.sparse import csr_array
 
@@ -44,8 +46,7 @@ def joined(table: T, name: str, mapping: Mapping[str, str]) -> T:
     known = {code: code for code in labels.categories[d]} | {
         old: new for old, new in mapping.items() if old in labels.categories[d]
     }
-    # Cells of a code whose name others get are its sums already.
-    tops = {new for old, new in known.items() if old != new and new in labels.categories[d]}
+    tops = _tops(table, d, known)
     kept: dict[tuple[str, ...], int] = {}
     target = np.empty(table.n_cells, np.int64)
     counts = np.ones(table.n_cells, bool)
@@ -90,3 +91,33 @@ def joined(table: T, name: str, mapping: Mapping[str, str]) -> T:
         relations=csr_array((at[:, 2], (at[:, 0], at[:, 1])), shape=(len(rows), n)),
         structural=structural,
     )  # fmt: skip
+
+
+def _tops(table: Cells, d: int, known: Mapping[str, str]) -> set[str]:
+    """Return the new codes whose cells are the sums already, as the relations show."""
+    groups: dict[str, set[str]] = {}
+    for old, new in known.items():
+        if old != new:
+            groups.setdefault(new, set()).add(old)
+    labels = Labels.of(table.labels)
+    texts = labels.categories[d]
+    parts: dict[str, set[str]] = {}
+    for above, part in codes_along(table.relations, labels.codes)[1][d].tolist():
+        parts.setdefault(texts[above], set()).add(texts[part])
+    tops = groups.keys() & parts.keys()
+    for top in sorted(tops):
+        below, stack = set[str](), [*parts[top]]
+        while stack:
+            code = stack.pop()
+            if code not in below:
+                below.add(code)
+                stack.extend(parts.get(code, ()))
+        if below != groups[top]:
+            odd = min(below ^ groups[top])
+            msg = (
+                f"{top!r} is a sum of codes of {table.names[d]!r}, and {odd!r} is "
+                + ("not joined with them" if odd in below else "not one of these")
+                + "; choose another name, or join all of them and nothing else"
+            )
+            raise InputError(msg)
+    return tops

@@ -29,7 +29,9 @@ def category_orders(data: Any, names: Sequence[str]) -> dict[str, tuple[str, ...
     names : sequence of str
     """
     if isinstance(data, InOrder):
-        return {name: tuple(dict.fromkeys(text_codes(data[name]))) for name in names}
+        # Columns of sheets are lists, of which some hold texts beside truth values.
+        arrays = {name: np.asarray(data[name], dtype=object) for name in names}
+        return {name: tuple(dict.fromkeys(text_codes(array))) for name, array in arrays.items()}
     find = _FINDERS.get(library_of(data))
     if find is None:
         return {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cellveil.cli.app import app
+from csp.errors import OutOfTime
 
 JOB = """
 [data]
@@ -68,9 +70,9 @@ def write(folder: Path, month: int, extra: int = 0) -> None:
     (folder / "firms.csv").write_text("\n".join(lines) + "\n")
 
 
-def published(folder: Path) -> dict[tuple[str, ...], str]:
+def published(folder: Path, *names: str) -> dict[tuple[str, ...], str]:
     found = {}
-    for name in NAMES:
+    for name in names or NAMES:
         with (folder / "published" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file):
                 *codes, value, _, _ = row.values()
@@ -78,8 +80,8 @@ def published(folder: Path) -> dict[tuple[str, ...], str]:
     return found
 
 
-def hidden(folder: Path) -> set[tuple[str, ...]]:
-    return {cell for cell, value in published(folder).items() if not value}
+def hidden(folder: Path, *names: str) -> set[tuple[str, ...]]:
+    return {cell for cell, value in published(folder, *names).items() if not value}
 
 
 def test_twelve_months_of_three_linked_tables(tmp_path: Path) -> None:
@@ -96,6 +98,7 @@ def test_twelve_months_of_three_linked_tables(tmp_path: Path) -> None:
         assert ("The first release" in said) == (month == 1)
     assert "stay suppressed" in said
     assert "Since region-branch+region-size+branch-size.011.json:" in said
+    # Single values that are the same by chance say nothing.
     assert "11 earlier releases are of other data or codes" in said
     assert len(list((tmp_path / "history").glob("*.json"))) == 12
 
@@ -110,6 +113,9 @@ def test_twelve_months_of_three_linked_tables(tmp_path: Path) -> None:
     write(tmp_path, 12, extra=77)
     said = run("run", job)
     assert "with other values" in said
+    count = re.search(r"012\.json: (\d+) cells with other values", said)
+    assert count is not None
+    assert f"012.json has other values in {count[1]} cells; its sums of other cells were" in said
     assert before <= hidden(tmp_path)
 
     # A stricter rule for the same data: cells were published before, and nothing follows from both.
@@ -118,13 +124,143 @@ def test_twelve_months_of_three_linked_tables(tmp_path: Path) -> None:
     said = run("run", job)
     more = {cell for cell in hidden(tmp_path) if shown[cell]}
     assert more
-    assert "earlier release of the same data and this one disclose nothing more together" in said
+    # Of the release before the revision what is still the same is attacked as well.
+    assert "worked out exactly from the earlier 2 releases and this one" in said
     # Linked tables share cells: each counts once.
     distinct = {tuple(sorted(code for code in cell[1:] if code != "Total")) for cell in more}
     assert f"; {len(distinct)} cells that are suppressed now were published before." in said
     assert "Reproduced" in CliRunner().invoke(
         app, ["run", "--verify", str(tmp_path / "job.internal.json")]
     ).stdout  # fmt: skip
+
+
+REGIONS = {"N": (2, 2, 30), "M": (8, 40, 31), "S": (1, 1, 22), "T": (25, 26, 40)}
+SUMS = """
+[data]
+file = "d.csv"
+[[table]]
+name = "t"
+by = ["region", "branch"]
+[rules]
+sensitive = "FREQ(3,10)"
+"""
+
+
+def records(folder: Path, *more: str, counts: dict[str, tuple[int, ...]] = REGIONS) -> None:
+    rows = [f"{r},{b}" for r, ns in counts.items() for b, n in zip("abc", ns, strict=True)
+            for _ in range(n)]  # fmt: skip
+    (folder / "d.csv").write_text("\n".join(["region,branch", *rows, *more]) + "\n")
+
+
+def two_runs(folder: Path, *more: str, solver: str = "", code: int) -> str:
+    """Publish flat regions, and then regions with sums, after records were added."""
+    job, tail = folder / "job.toml", '[output]\nhistory = "history"\n'
+    records(folder)
+    job.write_text(SUMS + tail)
+    run("run", job)
+    assert hidden(folder, "t") == {("t", r, b) for r in "NS" for b in "ab"}
+    records(folder, *more)
+    (folder / "region.hrc").write_text("North\n@N\n@M\nSouth\n@S\n@T\n")
+    tree = '[hierarchies]\nregion = "region.hrc"\n'
+    job.write_text(SUMS + 'cost = "value"\n' + solver + tail + tree)
+    before = (folder / "published" / "t.csv").read_bytes()
+    said = run("run", job, code=code)
+    if code:
+        assert (folder / "published" / "t.csv").read_bytes() == before
+        assert len(list((folder / "history").glob("*.json"))) == 1
+    return said
+
+
+@pytest.mark.parametrize("more", [(), ("T,c",)])
+def test_one_revised_value_does_not_hide_what_both_tell(tmp_path: Path, more: Any) -> None:
+    # North,a is N,a + M,a, and M,a was published then: with the column of a, N,a is known.
+    said = two_runs(tmp_path, *more, code=2)
+    assert "together with t.001.json of the history, 4 suppressed cells can be worked out" in said
+    assert "(branch=a, region=N)" in said
+
+
+def test_a_revision_next_to_a_hidden_cell_is_said_and_no_finding(tmp_path: Path) -> None:
+    # Rows N and M and columns a and b have other values: nothing of N,a follows from the old ones.
+    said = two_runs(tmp_path, "N,c", "M,a", "M,b", "T,a", "S,c", code=0)
+    assert "nothing follows" not in said
+    assert "of other data or codes: no sum has the values of this release" in said
+
+
+def test_without_time_to_attack_all_releases_nothing_is_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(*_: object, **__: object) -> None:
+        raise OutOfTime("the time limit passed before the union was judged; allow more time")
+
+    monkeypatch.setattr("cellveil.jobs.together.differencing", late)
+    said = two_runs(tmp_path, "T,c", code=3)
+    assert "nothing is published; allow more time" in said
+    assert "take earlier releases out of the history" in said
+
+
+PLAIN = SUMS + '[output]\nhistory = "history"\n'
+
+
+@pytest.fixture
+def one_release(tmp_path: Path) -> Path:
+    """A history of one release of the table t; then fewer cells are sensitive."""
+    records(tmp_path)
+    (tmp_path / "job.toml").write_text(PLAIN)
+    run("run", tmp_path / "job.toml")
+    text = (tmp_path / "d.csv").read_text().splitlines()
+    rows = [f"{row},{'xy'[i % 2]}" for i, row in enumerate(text[1:])]
+    rows += [f"{r},{b},{s}" for r in "NS" for b in "ab" for s in "xy" for _ in range(9)]
+    (tmp_path / "d.csv").write_text("\n".join(["region,branch,size", *rows]) + "\n")
+    return tmp_path
+
+
+FOUR = {(r, b) for r in "NS" for b in "ab"}
+
+
+def test_a_second_table_does_not_make_the_history_forgotten(one_release: Path) -> None:
+    folder = one_release
+    more = '[[table]]\nname = "u"\nby = ["size", "region"]\n[rules]'
+    (folder / "job.toml").write_text(PLAIN.replace("[rules]", more))
+    said = run("run", folder / "job.toml")
+    assert "4 cells of t.001.json stay suppressed." in said
+    assert "Since t.001.json:" in said
+    assert "first release" not in said
+    assert {(r, b) for _, r, b in hidden(folder, "t")} >= FOUR
+    assert sorted(path.name for path in (folder / "history").glob("*.json")) == [
+        "t+u.002.json", "t.001.json",
+    ]  # fmt: skip
+    # And it is not when it goes again: cells at the total of size are those of the table.
+    (folder / "job.toml").write_text(PLAIN)
+    said = run("run", folder / "job.toml")
+    assert "cells of t+u.002.json stay suppressed." in said
+    assert {(r, b) for _, r, b in hidden(folder, "t")} >= FOUR
+
+
+def test_a_table_that_is_renamed_is_found_by_its_codes(one_release: Path) -> None:
+    folder = one_release
+    (folder / "job.toml").write_text(PLAIN.replace('"t"', '"new"'))
+    said = run("run", folder / "job.toml")
+    assert "4 cells of t.001.json stay suppressed." in said
+    assert {(r, b) for _, r, b in hidden(folder, "new")} >= FOUR
+    assert (folder / "history" / "new.002.json").is_file()
+
+
+def test_a_history_of_other_tables_is_said_loudly(one_release: Path) -> None:
+    folder = one_release
+    (folder / "job.toml").write_text(
+        PLAIN.replace('"t"', '"new"').replace('["region", "branch"]', '["region", "size"]')
+    )
+    said = run("run", folder / "job.toml")
+    assert "1 release in the history is of other tables: t." in said
+    assert "first release" not in said
+    # A table of the same dimensions that the job has under its own name is not of another one.
+    (folder / "job.toml").write_text(
+        PLAIN + '[[table]]\nname = "w"\nby = ["region", "branch"]\nfile = "e.csv"\n'
+    )
+    (folder / "e.csv").write_text((folder / "d.csv").read_text() + "N,a,x\n")
+    said = run("run", folder / "job.toml")
+    assert said.count("cells of t.001.json stay suppressed.") == 1
+    assert "2 releases in the history are of other tables: new, t." in said
 
 
 COUNTS = {("N1", "a"): 2, ("N1", "b"): 30, ("N2", "a"): 40, ("N2", "b"): 50, ("S", "a"): 60,
@@ -188,6 +324,22 @@ def test_a_cross_table_of_last_year_is_matched_by_its_codes(last_year) -> None:
     said, kept = protect(folder, now, "--keep", folder / "cross.csv", "--keep-marks", "statcan")
     assert kept == gone
     assert "By their codes Area is region, columns is sector." in said
+
+
+def test_dimensions_that_fit_in_two_ways_are_asked_for(tmp_path: Path) -> None:
+    counts = {(r, s): 10 * int(r) + int(s) for r in "123" for s in "123"}
+    now = cells(tmp_path, counts)
+    rows = (f"{r},{s},{'x' if (r, s) == ('1', '2') else 9}\n" for r, s in counts)
+    text = "{},{},n\n" + "".join(rows)
+    then = tmp_path / "then.csv"
+    then.write_text(text.format("sex", "age"))
+    said, _ = protect(tmp_path, now, "--keep", then, "--keep-marks", "statcan", code=2)
+    assert "sex is region, age is sector; or sex is sector, age is region" in said
+    assert "name its dimensions region and sector" in said
+    for head in (("region", "age"), ("age", "sector"), ("region", "sector")):
+        then.write_text(text.format(*head))
+        _, kept = protect(tmp_path, now, "--keep", then, "--keep-marks", "statcan")
+        assert kept == {("1", "2")}
 
 
 def test_codes_that_were_joined_split_or_are_gone(last_year) -> None:
