@@ -133,6 +133,12 @@ def undo_rounding(
             "published; only tables that were rounded to these can be undone"
         )
         raise InputError(msg)
+    if not (rounded.proven or rounded.keyed):
+        msg = (
+            "the table was not proved the closest one, as the time ran out; what is excluded by "
+            "knowing the method would then be wrong"
+        )
+        raise InputError(msg)
     release, base = rounded.release, rounded.base
     fibre = Fibre(release, release.table(rounded.values))
     alone = np.stack([release.lower, release.upper], axis=1)

@@ -79,8 +79,8 @@ class Audit:
         """Lower and upper ends that are proved, NaN where they are not.
 
         These may be published. An end that is not proved is as far as one witness went from the
-        true value, and so can disclose it; one that was proved for a sensitive cell before all cells
-        were followed would mark it.
+        true value, and so can disclose it; one that was proved for a sensitive cell before all
+        cells were followed would mark it.
         """
         low, high = self.exact.T
         if self.followed is not None:

@@ -74,7 +74,14 @@ def lower_bound(
 
     ``cost @ up = prices @ right + (cost - prices @ matrix) @ up``, and ``up`` lies in [0, 1].
     """
-    whole = np.rint(prices * _FINE).astype(np.int64)
-    left = cost * _FINE - whole @ near.matrix
+    # As fine as 64 bits hold; where not even whole prices fit, no choice costs less than nothing.
+    size = sum(near.matrix.shape) * max(1.0, float(np.abs(prices).max(initial=0.0)), *cost.tolist())
+    fine = _FINE
+    while fine and size * fine * max(1.0, float(np.abs(near.right).max(initial=0))) >= 2.0**62:
+        fine //= 2
+    if not fine:
+        return 0
+    whole = np.rint(prices * fine).astype(np.int64)
+    left = cost * fine - whole @ near.matrix
     total = int(whole @ near.right) + int(left[left < 0].sum())
-    return -(-total // _FINE)
+    return -(-total // fine)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["compare"]
 
+_INTERNAL = "Internal, not for publication: errors and room are worked out from true values."
+
 
 @taking
 def compare(
@@ -90,13 +92,13 @@ def compare(
         found = side_by_side(
             table, mechanism, wanted, key=key, attack=attack, time_limit=clock.seconds
         )
-    facts = {"methods": found.summary(), "levels": found.levels()}
+    facts = {"internal": True, "methods": found.summary(), "levels": found.levels()}
 
     def write(files: Together) -> list[Path]:
         return _write(data, found, facts, report, plots, files)
 
     finish(
-        facts, found.text().splitlines(), columns=found.levels(), output=output,
+        facts, [*found.text().splitlines(), _INTERNAL], columns=found.levels(), output=output,
         summary=summary, write=write, show=lambda: _show(found),
     )  # fmt: skip
 

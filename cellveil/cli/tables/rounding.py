@@ -67,9 +67,13 @@ def round_(
         found = round_table(table, base, key=key, name=table_id, time_limit=clock.seconds)
     lines = [noted(note) for note in table.notes]
     lines.append(f"{table.n_cells:,} cells {found.words()}.")
-    if key is None:
+    if key is None and found.proven:
         lines.append(
             "The closest such table: an attacker who knows that can exclude some (--key-file)."
+        )
+    elif key is None:
+        lines.append(
+            "A close one: the time limit passed before it was proved the closest (--time-limit)."
         )
     finish(
         found.summary(), lines, columns=_columns(found), output=output, summary=summary,
