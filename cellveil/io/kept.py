@@ -23,6 +23,7 @@ from csp.formats.apriori import read_apriori
 from csp.formats.delimited import TextFile
 from csp.formats.reading import MAX_DESCRIPTION_BYTES, read_text
 from csp.formats.recodings import Recoding
+from csp.mechanism import Protected
 from csp.published.door import grid_of
 from csp.published.entries import sign_of
 from csp.release.release import Release
@@ -43,6 +44,18 @@ class Kept:
     def release(self, table: Table) -> Release:
         """Return the earlier release as `csp.protect` takes it."""
         return Release.of(table, self.cells)
+
+    def worked_out(self, protected: Protected, by_hand: str) -> list[str]:
+        """Say how many of the cells can be worked out exactly, and how (`by_hand`) to mend that."""
+        low, high = protected.audit.proved
+        count = int((self.cells & protected.pattern & (low == high)).sum())
+        if not count:
+            return []
+        them = "it" if count == 1 else "them"
+        return [
+            f"{count:,} of the cells that stay suppressed can be worked out from this release; "
+            f"protect {them} with {by_hand} and MAN among the rules if that matters."
+        ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,7 +192,8 @@ def _solved(
         found = attacked(protected, clock, stated=stated)
     with naming(said):
         told = past.told(names, protected.release, clock)
-    return _Solved(group, tables, protected, found, (*kept.told, *told))
+    said_of = (*kept.told, *kept.worked_out(protected, "by_hand"), *told)
+    return _Solved(group, tables, protected, found, said_of)
 
 
 def _written(job: Job, one: _Solved, places: Mapping[str, Path], files: Together) -> Done:

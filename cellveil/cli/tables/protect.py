@@ -200,6 +200,8 @@ def _protected(
                 publish=shown.publish,
                 method=search.chosen, gap=search.gap, time_limit=clock.seconds, progress=watched,
             )  # fmt: skip
+        for line in () if kept is None else kept.worked_out(result, "--primary"):
+            say(line)
         columns = result_columns(result, reveal=shown.reveal, intervals=shown.has_intervals)
         known: dict[str, Any] = {}
         if result.guarantee is not None:

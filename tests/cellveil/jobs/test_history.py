@@ -316,6 +316,8 @@ def test_whatever_was_published_is_kept(last_year, name: str) -> None:
     said, kept = protect(folder, now, "--keep", folder / name)
     assert kept == gone
     assert f"{len(gone)} cells of {name} stay suppressed." in said
+    row_mates = [sum(other[k] == cell[k] for other in gone) for cell in gone for k in (0, 1)]
+    assert ("can be worked out" in said) == (min(row_mates) < 2)
 
 
 def test_a_cross_table_of_last_year_is_matched_by_its_codes(last_year) -> None:
@@ -338,8 +340,10 @@ def test_dimensions_that_fit_in_two_ways_are_asked_for(tmp_path: Path) -> None:
     assert "name its dimensions region and sector" in said
     for head in (("region", "age"), ("age", "sector"), ("region", "sector")):
         then.write_text(text.format(*head))
-        _, kept = protect(tmp_path, now, "--keep", then, "--keep-marks", "statcan")
+        said, kept = protect(tmp_path, now, "--keep", then, "--keep-marks", "statcan")
         assert kept == {("1", "2")}
+        # It is alone in its row.
+        assert "1 of the cells that stay suppressed can be worked out from this release" in said
 
 
 def test_codes_that_were_joined_split_or_are_gone(last_year) -> None:
