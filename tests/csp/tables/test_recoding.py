@@ -138,3 +138,17 @@ def test_contributors_of_joined_cells_are_not_guessed() -> None:
     table = Table.from_microdata(records, ["r"], "v", contributor="f")
     with pytest.raises(InputError, match="do not add up"):
         joined(table, "r", {"a": "ab", "b": "ab"})
+
+
+@pytest.mark.parametrize(
+    ("mapping", "why"),
+    [
+        ({"a": "N1", "b": "N1"}, "'c' is not joined with them"),
+        ({"a": "N1", "b": "N1", "c": "N1", "f": "N1"}, "'f' is not one of these"),
+    ],
+)
+def test_a_sum_is_not_the_name_of_some_of_its_codes(mapping: dict[str, str], why: str) -> None:
+    records = pd.DataFrame({"r": LEAVES})
+    table = Table.from_microdata(records, ["r"], hierarchies={"r": TREE})
+    with pytest.raises(InputError, match=why):
+        joined(table, "r", mapping)
