@@ -146,8 +146,8 @@ sensitive = "FREQ(3,10)"
 """
 
 
-def records(folder: Path, *more: str, counts: dict[str, tuple[int, ...]] = REGIONS) -> None:
-    rows = [f"{r},{b}" for r, ns in counts.items() for b, n in zip("abc", ns, strict=True)
+def records(folder: Path, *more: str) -> None:
+    rows = [f"{r},{b}" for r, ns in REGIONS.items() for b, n in zip("abc", ns, strict=True)
             for _ in range(n)]  # fmt: skip
     (folder / "d.csv").write_text("\n".join(["region,branch", *rows, *more]) + "\n")
 

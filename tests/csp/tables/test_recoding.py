@@ -124,9 +124,13 @@ def test_a_table_with_codes_joined_is_that_of_records_with_them_joined(data: st.
         recoding = Recoding(groups=(("ab", (("a", "b"),)), ("fg", (("f", "f"), ("g", "g")))))
     mapping, tree = recoded(LEAVES, recoding, TREE, "r")
     assert tree is not None
-    table = joined(Table.from_microdata(records, ["r", "s"], hierarchies={"r": TREE}), "r", mapping)
+    # Codes that look like a total of the others by chance are said to be none.
+    table = Table.from_microdata(records, ["r", "s"], hierarchies={"r": TREE}, total={"s": "Total"})
+    table = joined(table, "r", mapping)
     replaced = records.assign(r=records.r.map(lambda code: mapping.get(code, code)))
-    other = Table.from_microdata(replaced, ["r", "s"], hierarchies={"r": tree})
+    other = Table.from_microdata(
+        replaced, ["r", "s"], hierarchies={"r": tree}, total={"s": "Total"}
+    )
     assert dict(zip(table.labels, table.values.tolist(), strict=True)) == dict(
         zip(other.labels, other.values.tolist(), strict=True)
     )
@@ -138,3 +142,17 @@ def test_contributors_of_joined_cells_are_not_guessed() -> None:
     table = Table.from_microdata(records, ["r"], "v", contributor="f")
     with pytest.raises(InputError, match="do not add up"):
         joined(table, "r", {"a": "ab", "b": "ab"})
+
+
+@pytest.mark.parametrize(
+    ("mapping", "why"),
+    [
+        ({"a": "N1", "b": "N1"}, "'c' is not joined with them"),
+        ({"a": "N1", "b": "N1", "c": "N1", "f": "N1"}, "'f' is not one of these"),
+    ],
+)
+def test_a_sum_is_not_the_name_of_some_of_its_codes(mapping: dict[str, str], why: str) -> None:
+    records = pd.DataFrame({"r": LEAVES})
+    table = Table.from_microdata(records, ["r"], hierarchies={"r": TREE})
+    with pytest.raises(InputError, match=why):
+        joined(table, "r", mapping)
