@@ -33,10 +33,11 @@ class RoundingAudit:
     published : Perturbed
     sensitive : (n,) bool
     lower, upper : (n,) float64
-        Over all tables of whole units that add up and are near enough to the published one, in
-        units; NaN where a cell is not sensitive.
+        What an outsider can infer: over all tables of whole units that add up and are near enough
+        to the published one, in units; NaN where a cell is not sensitive.
     narrow : (n,) bool
-        Sensitive cells whose interval does not reach their levels.
+        Sensitive cells whose interval, to an outsider or another attacker of `guards`, does not
+        reach their levels.
     known : (n,) bool
         Sensitive cells that can be worked out exactly.
     guards : tuple of str
