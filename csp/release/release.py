@@ -13,6 +13,7 @@ from csp.errors import InputError
 from csp.exact import UNBOUNDED, Number
 from csp.names.calls import named_errors
 from csp.names.guesses import Guided
+from csp.published.breakdowns import with_breakdowns
 from csp.published.door import Roles, read_published
 from csp.published.told import Told
 from csp.tables.codes import Labels, cell_name
@@ -196,7 +197,7 @@ class Release(metaclass=Guided):
             marks, tuple(withheld), ranges, hierarchies, total, rounded, tolerance, absent,
             negative, decimal,
         )  # fmt: skip
-        found = read_published(data, roles, told)
+        found = with_breakdowns(read_published(data, roles, told))
         kinds = found.empty, found.ranged, found.classed, found.unavailable
         empty, ranged, classed, missing = (one if one.any() else None for one in kinds)
         return cls(

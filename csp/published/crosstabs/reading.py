@@ -20,8 +20,8 @@ from scipy.sparse import vstack
 from csp.errors import InputError, argument, phrase
 from csp.exact import UNBOUNDED, Number, exact, number_text
 from csp.names.calls import check_choice, named_errors
+from csp.published.breakdowns import Breakdown, breakdowns, rows_of_breakdowns
 from csp.published.cells import Published
-from csp.published.crosstabs.breakdowns import Breakdown, breakdowns, rows_of_breakdowns
 from csp.published.crosstabs.grids import grid_for, rows_of
 from csp.published.crosstabs.values import UnclearMark, added_up, filled, plain_numbers, with_totals
 from csp.published.entries import sign_of

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
-from csp import InputError, protect, read_crosstab
-from csp.published.crosstabs.breakdowns import breakdowns, rows_of_breakdowns
+from attacks import audit_published
+from csp import InputError, Release, protect, read_crosstab
+from csp.published.breakdowns import breakdowns, rows_of_breakdowns
 from csp.tables.codes import Labels
 from tests.support.shared import examples
 
@@ -116,3 +117,38 @@ def test_planted_sums_are_found_and_all_that_are_found_hold(
     # What was planted follows from what was found: columns lie in the same space.
     assert size - np.linalg.matrix_rank(cube.astype(float)) >= len(found) or lines < size
     assert len(found) >= planted
+
+
+def test_a_second_breakdown_of_a_published_table_discloses() -> None:
+    rows = [list(row) for row in TABLES["two breakdowns beside their total"][0]]
+    rows[1][4] = rows[2][4] = "[c]"
+    release = Release.from_frame(rows, marks="uk")
+    assert any("Patients = 0-17 + 18-64 + 65+" in note for note in release.notes)
+    found = audit_published(release)
+    assert {release.labels[cell] for cell in found.disclosed} == {("A", "0-17"), ("B", "0-17")}
+    # Hidden in pairs, they have one sum each.
+    for row in rows[1:3]:
+        row[6] = "[c]"
+    assert not audit_published(Release.from_frame(rows, marks="uk")).disclosed
+
+
+@examples(60)
+@given(st.integers(0, 2**32), st.booleans())
+def test_sums_taken_from_what_is_published_hold_behind_it(seed: int, planted: bool) -> None:
+    """Random tables, some with two breakdowns, and cells withheld anywhere."""
+    rng = np.random.default_rng(seed)
+    inner = rng.integers(0, 60, (int(rng.integers(4, 9)), int(rng.integers(4, 8))))
+    if planted:
+        inner[:, 0] = inner[:, 1:].sum(axis=1)
+    cube = np.vstack([inner, inner.sum(axis=0)])
+    hidden = rng.random(cube.shape) < 0.1
+    heads = [f"c{j}" for j in range(cube.shape[1])]
+    rows: list[list[object]] = [["r", *heads]]
+    for i, line in enumerate(cube.tolist()):
+        name = f"w{i}" if i < len(inner) else "Total"
+        shown = ["[c]" if h else v for v, h in zip(line, hidden[i], strict=True)]
+        rows.append([name, *shown])
+    release = Release.from_frame(rows, marks="uk")
+    truth = np.array([cube[i, heads.index(c)] for i, c in (
+        (len(inner) if r == "Total" else int(r[1:]), c) for r, c in release.labels)])  # fmt: skip
+    assert not (release.relations @ truth).any()

@@ -1,32 +1,38 @@
-"""Sums that hold in a table of true values beyond those by which it was read.
+"""Sums that hold in a table beyond those by which it was read.
 
 Offices break one total down twice, by sex and by age beside each other, or print changes between
-two years: whoever reads the table adds there as well. Here every cell is known, so what holds can
-be looked for: a code that is the sum of a run of others, or of two, in all lines, and two runs with
-the same sum. Taking a chance for a rule does no harm to safety, since an attacker who knows more
-finds more; what can hardly be chance is taken.
+two years: a reader of the table adds there as well. So what holds is looked for in all lines in
+which every cell is known: a code that is the sum of a run of others, or of two, and two runs with
+the same sum; what can hardly be chance is taken. In tables of true values taking a chance for a
+rule does no harm to safety, since an attacker who knows more finds more. In published ones it could
+call a cell known that is not, so that less is left to chance there.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
+from csp.published.cells import Published
 from csp.tables.codes import Labels
 
-__all__ = ["Breakdown", "breakdowns", "rows_of_breakdowns"]
+__all__ = ["Breakdown", "breakdowns", "rows_of_breakdowns", "with_breakdowns"]
 
 _MOST = 150
 """Codes of a dimension up to which runs and pairs are compared."""
 
-_CHANCES = 20.0
-"""A sum is believed where fewer than one in so many tables would have it by chance."""
+_CHANCES, _PUBLISHED = 20.0, 1000.0
+"""A sum is believed where fewer than one in so many tables would have it by chance: of true values,
+and published."""
+
+_CELLS = 2_000_000
+"""Size of tables up to which sums are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +55,24 @@ class Breakdown:
         return " = ".join(" + ".join(codes[c] for c in side) for side in (self.whole, self.parts))
 
 
+def with_breakdowns(found: Published) -> Published:
+    """Add the sums that hold wherever all is published, if no figure is rounded."""
+    if found.ranged.any() or not found.hidden.any():
+        return found
+    labels = Labels.of(found.labels)
+    further = breakdowns(found.values, labels, found.relations, ~found.hidden)
+    if not further:
+        return found
+    relations = vstack([found.relations, rows_of_breakdowns(further, labels)], format="csr")
+    sums = "; ".join(one.text(labels.categories[one.dimension]) for one in further)
+    note = f"wherever all is published {sums}: such sums are taken to hold"
+    return replace(found, relations=relations, notes=(*found.notes, note))
+
+
 def breakdowns(
-    values: NDArray[np.int64], labels: Labels, relations: csr_array
-) -> tuple[Breakdown, ...]:
+    values: NDArray[np.int64], labels: Labels, relations: csr_array,
+    known: NDArray[np.bool_] | None = None,
+) -> tuple[Breakdown, ...]:  # fmt: skip
     """Find sums along each dimension that hold in all lines and do not follow from the others.
 
     Parameters
@@ -61,17 +82,23 @@ def breakdowns(
         Of all combinations of the codes; nothing is found in other tables.
     relations : (m, n) csr_array
         Those that are known.
+    known : (n,) bool, optional
+        Published cells; all by default.
     """
     shape = tuple(len(codes) for codes in labels.categories)
-    if len(values) != math.prod(shape):
+    if len(values) != math.prod(shape) or len(values) > _CELLS:
         return ()
-    cube = np.zeros(shape, np.int64)
+    cube, shown = np.zeros(shape, np.int64), np.ones(shape, bool)
     cube[tuple(labels.codes.T)] = values
+    shown[tuple(labels.codes.T)] = True if known is None else known
+    least = _CHANCES if known is None else _PUBLISHED
     found: list[Breakdown] = []
     for d, size in enumerate(shape):
         if 3 <= size <= _MOST:
             lines = np.moveaxis(cube, d, -1).reshape(-1, size)
-            found += _along(d, lines, _known(labels, relations, d))
+            lines = lines[np.moveaxis(shown, d, -1).reshape(-1, size).all(axis=1)]
+            if len(lines):
+                found += _along(d, lines, _known(labels, relations, d), least)
     return tuple(found)
 
 
@@ -126,7 +153,9 @@ def _surprise(lines: NDArray[np.int64], sums: NDArray[np.int64]) -> float:
     return float(np.log1p(np.abs(sums[own]).astype(np.float64)).sum())
 
 
-def _along(d: int, lines: NDArray[np.int64], known: NDArray[np.int64]) -> list[Breakdown]:
+def _along(
+    d: int, lines: NDArray[np.int64], known: NDArray[np.int64], least: float
+) -> list[Breakdown]:
     """Find sums along one dimension; lines by codes."""
     size = lines.shape[1]
     tops = np.flatnonzero((known < 0).any(axis=0)).tolist()
@@ -164,9 +193,9 @@ def _along(d: int, lines: NDArray[np.int64], known: NDArray[np.int64]) -> list[B
         single = len(whole) == 1 and parts in runs
         wholes = len(tops) if single and whole[0] in tops else len(able)
         chances = len(runs) * wholes if single else len(sides) ** 2
-        everything = len(whole) == 1 and {*whole, *parts} >= {*able}
+        everything = least == _CHANCES and len(whole) == 1 and {*whole, *parts} >= {*able}
         surprise = _surprise(lines[:, [*whole, *parts]], sums)
-        if not everything and surprise < math.log(_CHANCES * chances):
+        if not everything and surprise < math.log(least * chances):
             continue
         row = np.zeros(size, np.int64)
         row[list(whole)], row[list(parts)] = -1, 1
