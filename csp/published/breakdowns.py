@@ -59,6 +59,9 @@ def with_breakdowns(found: Published) -> Published:
     """Add the sums that hold wherever all is published, if no figure is rounded."""
     if found.ranged.any() or not found.hidden.any():
         return found
+    whole = abs(found.relations) @ found.hidden.astype(np.int64) == 0
+    if ((found.relations @ found.values)[whole] != 0).any():
+        return found  # a table that was misread, or does not add up, is named as such
     labels = Labels.of(found.labels)
     further = breakdowns(found.values, labels, found.relations, ~found.hidden)
     if not further:
