@@ -18,7 +18,7 @@ from attacks.algorithm_known.matching_attack import matching
 from attacks.rounding_known.closest_tables import undo_rounding
 from csp.clock import Clock
 from csp.decoys.key import Key
-from csp.errors import CellveilError, InputError
+from csp.errors import CellveilError, InputError, OutOfTime
 from csp.exact import Number
 from csp.mechanism import Mechanism, Protected
 from csp.problem.problem import Problem
@@ -250,6 +250,10 @@ class Trials:
             inside = ranges.inside(time_limit=clock.seconds)
             values = inside.astype(np.float64) * 10 ** (table.scale - done.release.scale)
         primary = self.problem.primary
+        if not done.audit.exact[primary].all():
+            # Ends that are not proved lie inside, and would pass for less room than there is.
+            msg = "the time limit passed before every sensitive cell was followed; allow more time"
+            raise OutOfTime(msg)
         lower = np.where(primary, done.audit.lower, np.nan)
         upper = np.where(primary, done.audit.upper, np.nan)
         none = np.zeros(table.n_cells, dtype=bool)

@@ -212,7 +212,7 @@ def _attack(parts: Sequence[_Part], new: Release, clock: Clock) -> list[str]:
     shown = np.array([bool(one) for one in found.publishers], bool)
     mine = np.isin(found.cells, found.places[-1][np.flatnonzero(new.pattern)])
     names = [part.name for part in parts]
-    # What follows from one release alone is no news: its own audit has judged it.
+    # What follows from one release alone was judged by its own audit.
     alone = (found.alone_lower == found.alone_upper).any(axis=0)
     _refuse_known(
         found, ~shown & ~alone & mine, ", ".join(names[-3:]) + (" and others" * (len(names) > 3))

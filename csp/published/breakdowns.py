@@ -183,7 +183,7 @@ def _along(
         (one, other) for group in same.values() for one, other in combinations(sorted(group), 2)
         if not {*one} & {*other} and len(one) + len(other) > 2
     ]  # fmt: skip
-    # A code that is 0 everywhere is no part of a sum: what follows with it follows without it.
+    # A code that is 0 everywhere adds nothing: what follows with it follows without it.
     empty = np.eye(size, dtype=np.int64)[~lines.any(axis=0)]
     rows, found = [*known, *empty], list[Breakdown]()
     rank = int(np.linalg.matrix_rank(np.array(rows)))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.exact import Number, ceil_fraction, exact
+from csp.exact import MAX_VALUE, Number, ceil_fraction, exact
 from csp.names.calls import expect, named_errors
 from csp.names.guesses import Guided
 from csp.release.release import Release
@@ -134,6 +134,9 @@ def noisy_table(table: Table, data: Any, value: str, reach: Number | str) -> Noi
     for row, cell in enumerate(places.tolist()):
         number = exact(columns[len(codes)][row]) * unit
         far = exact(columns[-1][row] if named else reach) * unit
+        if abs(number) + abs(far) > MAX_VALUE:
+            msg = f"row {row + 1}: the number, or how far it may be off, is too large"
+            raise InputError(msg)
         values[cell] = round(number)
         lower[cell], upper[cell] = ceil_fraction(number - far), (number + far) // 1
     off = (table.values < lower) | (table.values > upper)

@@ -169,3 +169,12 @@ def test_the_command_says_what_python_says(tmp_path) -> None:
         assert method in page
         assert head in page
     assert (tmp_path / "methods.svg").read_text().startswith("<?xml")
+
+
+def test_without_time_to_follow_sensitive_cells_no_room_is_stated() -> None:
+    """Ends that are not proved lie inside: 8 wide was said here, where 30 is true."""
+    table = Table.from_array([[10, 25, 17], [15, 20, 15], [29, 22, 1], [4, 16, 24], [2, 20, 22]])
+    late = compare(table, "FREQ(8)", ["suppress"], time_limit=1e-9)
+    assert "asked for" not in late.text()
+    assert "allow more time" in late.text()
+    assert "the closest call 30 wide" in compare(table, "FREQ(8)", ["suppress"]).text()

@@ -69,3 +69,16 @@ def test_what_does_not_fit_is_refused() -> None:
         noisy_table(table, short, "n", 2)
     with pytest.raises(InputError, match="row 1: the table has no cell"):
         noisy_table(table, {"d1": ["9"], "n": [3]}, "n", 2)
+
+
+@pytest.mark.parametrize(("number", "reach"), [(10**30, 1), (1, 10**30)])
+def test_numbers_beyond_the_unit_are_refused_by_row(number: int, reach: int) -> None:
+    table = Table.from_array([[1, 2], [3, 4]])
+    columns = {"d1": [], "d2": [], "n": []}
+    for (down, across), value in zip(table.labels, table.values.tolist(), strict=True):
+        columns["d1"].append(down)
+        columns["d2"].append(across)
+        columns["n"].append(value)
+    columns["n"][0] = number
+    with pytest.raises(InputError, match=r"^row 1: the number, or how far it may be off"):
+        noisy_table(table, columns, "n", reach)
