@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -10,8 +11,9 @@ from numpy.typing import NDArray
 from attacks.descriptions import cell_name, relation_name
 from attacks.explanations import explain
 from attacks.large_releases.engine import determined_cells
-from attacks.large_releases.findings import reasons_of
-from attacks.large_releases.widths import narrow_cells
+from attacks.large_releases.findings import how_judged, reasons_of
+from attacks.large_releases.parallel_cells import parallel_cells
+from attacks.large_releases.widths import judged_widths
 from attacks.published_findings import (
     PublishedAudit,
     closest_ends,
@@ -22,6 +24,7 @@ from attacks.release_alone.bound_proofs import Proof
 from attacks.release_alone.cell_sums import Sum, disclosed_sums
 from attacks.release_alone.contradictions import contradictions
 from attacks.release_alone.disclosed_cells import Disclosure, disclosed_of
+from csp.audits.audit import judge
 from csp.clock import Clock
 from csp.errors import InputError, OutOfTime, Unprotectable, argument
 from csp.exact import Number, ceil_fraction, exact
@@ -36,8 +39,8 @@ __all__ = ["audit_published"]
 _EXPLAINED = 20
 """Cells whose disclosure is put into words."""
 
-_MENDED = 20_000
-"""Cells of a table up to which the smallest mend is looked for."""
+_MENDED = 200_000
+"""Cells of a table up to which a mend is looked for: of 126,000 it takes 100 seconds."""
 
 _LARGE = 20_000
 """Suppressed cells above which there is no program for each. Their time grows faster than the
@@ -67,7 +70,7 @@ def audit_published(
         Whether cells are whole units, so that tables of whole numbers are looked at too.
     mend : bool
         Whether to look for the fewest further cells whose suppression would mend it, in tables of
-        up to 20,000 cells.
+        up to 200,000 cells.
     time_limit : float, optional
         Wall seconds. What it does not suffice for is said, but for the intervals themselves.
 
@@ -117,7 +120,7 @@ def audit_published(
         raise InputError(msg)
     none = np.zeros(0, dtype=bool)
     if int(release.pattern.sum()) > _LARGE:
-        return _audit_large(release, share, clock, integer=integer)
+        return _audit_large(release, share, clock, integer=integer, mend=mend)
     try:
         table = complete(release, time_limit=clock.seconds)
     except InputError:
@@ -137,8 +140,7 @@ def audit_published(
     reasons: dict[int, str] = {}
     sums: tuple[Sum, ...] = ()
     alone: dict[int, tuple[int, ...]] = {}
-    extra: tuple[int, ...] | None = None
-    least = False
+    mended = _Mend()
     missed = []
     try:
         reasons = _reasons(release, found, known, clock)
@@ -155,22 +157,23 @@ def audit_published(
         missed.append("sums of cells")
     if release.counts is not None:
         try:
-            alone = _insiders(release, table, found.cells[known], integer=integer, clock=clock)
+            alone = _insiders(release, table, found.cells[certain], clock)
         except OutOfTime:
             missed.append("what contributors learn")
     if mend and known.any() and len(release.pattern) <= _MENDED:
         try:
-            extra, least = _mend(release, table, found.cells[known], share, clock, integer=integer)
+            mended = _mend(release, table, found.cells[known], share, clock, integer=integer)
         except OutOfTime:
             missed.append("a mend")
     return PublishedAudit(
-        release, (), found, known, narrow, inferred, share, reasons, sums, alone, extra, least,
-        tuple(missed), certain & inexact_cells(release)[found.cells],
+        release, (), found, known, narrow, inferred, share, reasons, sums, alone, mended.cells,
+        mended.least, tuple(missed), certain & inexact_cells(release)[found.cells],
+        mended.beyond,
     )  # fmt: skip
 
 
 def _audit_large(
-    release: Release, share: Fraction, clock: Clock, *, integer: bool
+    release: Release, share: Fraction, clock: Clock, *, integer: bool, mend: bool
 ) -> PublishedAudit:
     """Audit a table that has too many withheld cells for a program for each."""
     none = np.zeros(0, dtype=bool)
@@ -188,13 +191,29 @@ def _audit_large(
             cut_short=(),
         )  # fmt: skip
     secret = release.withheld[found.cells]
-    certain = found.exact & (found.lower == found.upper)
+    widths = judged_widths(found, share, clock, integer=integer)
+    found = replace(found, lower=widths.lower, upper=widths.upper)
+    certain = found.whole if integer else found.exact
     known, inferred = certain & secret, certain & unavailable_cells(release)[found.cells]
     reasons = reasons_of(found, found.cells[known][:_EXPLAINED])
+    alone: dict[int, tuple[int, ...]] = {}
+    parallel = parallel_cells(found, clock)
+    if release.counts is not None:
+        learned = parallel.learned_by(release.withheld & (release.counts == 1))
+        withheld = {*np.flatnonzero(release.withheld).tolist()}
+        kept = ((cell, tuple(c for c in more if c in withheld)) for cell, more in learned.items())
+        alone = {cell: more for cell, more in kept if more}
+    mended, missed = _Mend(), []
+    if mend and known.any() and len(release.pattern) <= _MENDED:
+        try:
+            table = complete(release, time_limit=clock.seconds)
+            mended = _mend(release, table, found.cells[known], share, clock, integer=integer)
+        except OutOfTime:
+            missed.append("a mend")
     return PublishedAudit(
-        release, (), found, known, narrow_cells(found, share) & secret, inferred, share, reasons,
-        (), {}, None, mend_is_least=False, cut_short=(),
-        recovered=certain & inexact_cells(release)[found.cells],
+        release, (), found, known, widths.narrow & secret, inferred, share, reasons, (), alone,
+        mended.cells, mended.least, tuple(missed), certain & inexact_cells(release)[found.cells],
+        mended.beyond, how_judged(found, widths, parallel),
     )  # fmt: skip
 
 
@@ -225,38 +244,57 @@ def _combination(release: Release, proof: Proof) -> str:
 
 
 def _insiders(
-    release: Release, table: Table, known: NDArray[np.int64], *, integer: bool, clock: Clock
+    release: Release, table: Table, known: NDArray[np.int64], clock: Clock
 ) -> dict[int, tuple[int, ...]]:
     """Cells that the only contributor of another one can work out, beyond what anybody can."""
     assert release.counts is not None
     found = {}
-    for cell in np.flatnonzero(release.withheld & (release.counts == 1)).tolist():
+    seen = release.knowing(known, table.values[known])
+    alone = seen.withheld & seen.pattern & (release.counts == 1)
+    for cell in np.flatnonzero(alone).tolist():
         clock.check("it was known what contributors learn")
-        known_to = release.knowing(cell, int(table.values[cell]))
+        known_to = seen.knowing(cell, int(table.values[cell]))
         if not known_to.pattern.any():
             continue
-        seen = disclosed_of(known_to, table, integer=integer, clock=clock)
         # What bounds add depends on the value, which the auditor does not know.
-        flags = seen.linear & known_to.withheld[seen.cells]
-        more = [int(c) for c in seen.cells[flags].tolist() if c not in known]
-        if more:
-            found[cell] = tuple(more)
+        learned = disclosed_of(known_to, table, integer=False, clock=clock)
+        more = learned.cells[learned.linear & known_to.withheld[learned.cells]]
+        if len(more):
+            found[cell] = tuple(more.tolist())
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Mend:
+    """Further cells that mend a release, and known cells that none would."""
+
+    cells: tuple[int, ...] | None = None
+    least: bool = False
+    beyond: tuple[int, ...] = ()
 
 
 def _mend(
     release: Release, table: Table, known: NDArray[np.int64], share: Fraction, clock: Clock, *,
     integer: bool,
-) -> tuple[tuple[int, ...] | None, bool]:  # fmt: skip
+) -> _Mend:  # fmt: skip
     """Fewest further cells that leave no withheld cell known, or closer than the percentage."""
     primary = np.zeros(len(release.pattern), dtype=bool)
     primary[known] = True
     size = np.abs(table.values).astype(object)
     width = np.array([max(1, ceil_fraction(share * int(v) / 100)) for v in size], np.int64)
-    problem = Problem.of(table, primary, spl=np.where(primary, width, 0)).keeping(release.pattern)
-    try:
-        found = suppress(problem, time_limit=clock.part(0.5).seconds, integer=integer)
-    except Unprotectable:
-        return None, False
-    extra = np.flatnonzero(found.pattern & ~release.pattern)
-    return tuple(extra.tolist()), found.proven
+    beyond: list[int] = []
+    for _ in range(2):
+        levels = np.where(primary, width, 0)
+        problem = Problem.of(table, primary, spl=levels).keeping(release.pattern)
+        try:
+            found = suppress(problem, time_limit=clock.part(0.5).seconds, integer=integer)
+        except Unprotectable:
+            # Not even with everything suppressed: the others may be mended all the same.
+            everything = problem.forced | problem.free
+            missed = judge(problem, everything, integer=integer, clock=clock).violations
+            beyond += [one.cells[0] for one in missed if one.kind != "union"]
+            primary[beyond] = False
+            continue
+        extra = np.flatnonzero(found.pattern & ~release.pattern)
+        return _Mend(tuple(extra.tolist()), found.proven, tuple(sorted(beyond)))
+    return _Mend(beyond=tuple(sorted(beyond)))

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from attacks.descriptions import cell_name, number, relation_name
 from attacks.large_releases.engine import LargeDisclosure
-from attacks.large_releases.findings import how_judged
 from attacks.release_alone.cell_sums import Sum
 from attacks.release_alone.contradictions import Contradiction
 from attacks.release_alone.disclosed_cells import Disclosure
@@ -65,6 +64,10 @@ class PublishedAudit:
     recovered : (k,) bool
         Figures that are published rounded or with noise, and whose true value can be worked out; in
         the order of ``disclosure.cells``.
+    beyond_mending : tuple of int
+        Known cells that stay known whatever else is withheld.
+    notes : tuple of str
+        How a large table was judged, in sentences.
     """
 
     release: Release
@@ -81,6 +84,8 @@ class PublishedAudit:
     mend_is_least: bool
     cut_short: tuple[str, ...]
     recovered: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    beyond_mending: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def disclosed(self) -> tuple[int, ...]:
@@ -172,14 +177,8 @@ class PublishedAudit:
                 f"{len(self.insiders)} contributors who are alone in a cell can work out "
                 f"{_cells(len(reached))} of others."
             )
-        if self.mend is not None and known:
-            least = "Withholding" if self.mend_is_least else "For example, withholding"
-            lines.append(
-                f"{least} {_cells(len(self.mend))} more would mend that"
-                f"{', and no fewer would' if self.mend_is_least else ''}."
-            )
-        if isinstance(self.disclosure, LargeDisclosure):
-            lines += how_judged(self.disclosure)
+        lines += self._mended() if known else []
+        lines += self.notes
         shown = support(release)
         if shown and min(shown.values()) <= 1:
             each = ", ".join(f"{name} {count:,}" for name, count in shown.items())
@@ -202,6 +201,22 @@ class PublishedAudit:
             f"Of those that are rounded or published with noise, the true values of {figures} can "
             f"be worked out, and {near:,} more are known more closely than is said."
         ]
+
+    def _mended(self) -> list[str]:
+        """Say what would mend the table."""
+        few, lines = len(self.beyond_mending), []
+        if few:
+            lines.append(
+                f"{_cells(few)} would stay known, or closer than {number_text(self.percent)} "
+                "percent, whatever else is withheld."
+            )
+        if self.mend is not None and len(self.disclosed) > few:
+            least = "Withholding" if self.mend_is_least else "For example, withholding"
+            lines.append(
+                f"{least} {_cells(len(self.mend))} more would mend {'the rest' if few else 'that'}"
+                f"{', and no fewer would' if self.mend_is_least else ''}."
+            )
+        return lines
 
     def text(self, *, reveal: bool = False) -> str:
         """Audit in words: sentences, contradictions, then the first cells of each kind.
@@ -294,6 +309,7 @@ class PublishedAudit:
             "support": support(release),
             "mend": None if self.mend is None else [named(cell) for cell in self.mend],
             "mend_is_least": self.mend_is_least,
+            "beyond_mending": [named(cell) for cell in self.beyond_mending],
             "cut_short": list(self.cut_short),
             "notes": list(release.notes),
         }

@@ -4,6 +4,10 @@ Employment of drawn County Business Patterns in three sizes. Each size runs in a
 seconds to read the list, to judge it, and the most memory that the process ever held. Beside it a
 plain linear program per cell: one model of all relations, of which cell after cell is made least
 and largest, for a minute; all cells would take proportionally long.
+
+``python -m benchmarks.published whole`` draws counts of three dimensions, the first nested, of which
+narrow ranges are published: there whole numbers disclose more than fractions do. The cells that
+windows find stand beside those of a program for each cell, where that is affordable.
 """
 
 from __future__ import annotations
@@ -19,13 +23,16 @@ import numpy as np
 import typer
 
 from attacks.large_releases.engine import determined_cells
+from attacks.large_releases.parallel_cells import parallel_cells
 from attacks.large_releases.widths import judged_widths
+from attacks.release_alone.disclosed_cells import disclosed
 from csp import Release
 from csp.clock import Clock
 from csp.highs import Model, Status
 from instances.business_patterns import BusinessPatterns, business_patterns
+from instances.synthetic import hierarchical
 
-__all__ = ["SIZES", "measured", "programs"]
+__all__ = ["SIZES", "measured", "programs", "whole_numbers"]
 
 SIZES: dict[str, dict[str, int]] = {
     "small": {"industries": 100, "states": 6, "counties": 130},
@@ -60,9 +67,10 @@ def measured(size: str) -> dict[str, Any]:
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     widths = judged_widths(found, _PERCENT)
     wide = time.perf_counter()
+    parallel = sum(len(group) for group in parallel_cells(found).groups())
     true = drawn.employment[found.cells]
     known = np.zeros(len(release.pattern), bool)
-    known[found.cells[found.exact]] = True
+    known[found.cells[found.whole]] = True
     planted = np.unique(np.concatenate([*drawn.planted.values()]))
     return {
         "cells": len(release.pattern),
@@ -75,11 +83,14 @@ def measured(size: str) -> dict[str, Any]:
         "memory": memory,
         "linear": int(found.linear.sum()),
         "bounds": int((found.exact & ~found.linear).sum()),
+        "whole": int((found.whole & ~found.exact).sum()),
+        "looked_at": int(found.looked_at.sum()),
         "narrow": int(widths.narrow.sum()),
         "between": int(widths.between.sum()),
         "planted": len(planted),
         "planted_found": int(known[planted].sum()),
-        "wrong": int(((found.lower > true) | (found.upper < true)).sum()),
+        "wrong": int(((widths.lower > true) | (widths.upper < true)).sum()),
+        "parallel": parallel,
         "settled": found.settled,
     }
 
@@ -111,17 +122,47 @@ def programs(size: str, seconds: float = _MINUTE) -> dict[str, Any]:
     return {"withheld": len(cells), "done": done}
 
 
+def whole_numbers() -> None:
+    """Print what only whole numbers disclose, by windows and by programs for each cell."""
+    typer.echo("| cells | withheld | known | by whole numbers alone | CPU | by programs | CPU |")
+    typer.echo("|" + "---|" * 7)
+    for groups, programs in ((60, True), (180, True), (600, False), (1800, False)):
+        table = hierarchical(0, ((groups, 3), (3,), (3,)), mean=3, sd=2)
+        rng = np.random.default_rng(0)
+        pattern = rng.random(table.n_cells) < 0.8
+        width = rng.integers(0, 3, (2, table.n_cells))
+        lower = np.maximum(0, table.values - width[0])
+        release = Release.of(table.replace(lower=lower, upper=table.values + width[1]), pattern)
+        began = time.process_time()
+        found = determined_cells(release)
+        took = time.process_time() - began
+        said = ["", ""]
+        if programs:
+            began = time.process_time()
+            each = disclosed(release)
+            same = (each.whole == found.whole).all() and (each.exact == found.exact).all()
+            said = ["the same" if same else "OTHERS", f"{time.process_time() - began:.1f} s"]
+        typer.echo(
+            f"| {table.n_cells:,} | {len(found.cells):,} | {int(found.whole.sum()):,} "
+            f"| {int((found.whole & ~found.exact).sum()):,} | {took:.1f} s | {said[0]} | {said[1]} |"
+        )
+
+
 def main() -> None:
     """Print a table in Markdown, or facts of one run as JSON."""
+    if sys.argv[1:] == ["whole"]:
+        whole_numbers()
+        return
     if len(sys.argv) == 3:
         run = {"judge": measured, "programs": programs}[sys.argv[1]]
         typer.echo(json.dumps(run(sys.argv[2])))
         return
     typer.echo(
         "| cells | withheld | relations | made | read | judged | memory | by relations | by bounds "
-        "| planted, found | narrow | between | widths | programs: cells in a minute | all |"
+        "| as whole numbers, looked at | planted, found | narrow | between | widths | parallel "
+        "| programs: cells in a minute | all |"
     )
-    typer.echo("|" + "---|" * 15)
+    typer.echo("|" + "---|" * 17)
     for size in SIZES if len(sys.argv) < 2 else sys.argv[1:]:
         facts, plain = (
             json.loads(
@@ -137,9 +178,10 @@ def main() -> None:
             f"| {facts['cells']:,} | {facts['withheld']:,} | {facts['relations']:,} "
             f"| {facts['make']:.1f} s | {facts['read']:.1f} s | {facts['judge']:.1f} s "
             f"| {facts['memory']:.1f} GiB | {facts['linear']:,} | {facts['bounds']:,} "
+            f"| {facts['whole']:,}, {facts['looked_at']:,} "
             f"| {facts['planted']:,}, {facts['planted_found']:,} | {facts['narrow']:,} "
-            f"| {facts['between']:,} | {facts['widths']:.1f} s | {plain['done']:,} "
-            f"| {hours} |"
+            f"| {facts['between']:,} | {facts['widths']:.1f} s | {facts['parallel']:,} "
+            f"| {plain['done']:,} | {hours} |"
         )
 
 

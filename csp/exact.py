@@ -18,6 +18,7 @@ __all__ = [
     "MAX_VALUE",
     "UNBOUNDED",
     "Number",
+    "bounds_to_ends",
     "ceil_fraction",
     "end_text",
     "exact",
@@ -144,6 +145,13 @@ def grouped_text(units: int, scale: int) -> str:
     whole, point, rest = units_text(units, scale).partition(".")
     # A whole part of "-0" is kept: int() would lose its sign.
     return f"{int(whole):,}{point}{rest}" if whole not in ("-0", "") else whole + point + rest
+
+
+def bounds_to_ends(bounds: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Bounds in units as floats, infinite where there is none (`UNBOUNDED`)."""
+    ends = bounds.astype(np.float64)
+    ends[np.abs(bounds) >= UNBOUNDED] *= np.inf
+    return ends
 
 
 def end_text(end: float, scale: int) -> str:

@@ -47,7 +47,7 @@ def frequency_nd(shape: Sequence[int], seed: int, *, mean: float = 15, sd: float
     InputError
         If a side is less than 1.
     """
-    return Table.from_array(_counts(shape, seed, mean, sd))
+    return Table.from_array(_counts(shape, seed, mean, sd), margins=True)
 
 
 def hierarchical(
@@ -76,7 +76,8 @@ def hierarchical(
     names = [f"h{i + 1}" for i in range(len(branching))]
     trees = {name: tree(sides, name) for name, sides in zip(names, branching, strict=True)}
     shape = [len(h.leaves) for h in trees.values()]
-    return Table.from_array(_counts(shape, seed, mean, sd), names=names, hierarchies=trees)
+    counts = _counts(shape, seed, mean, sd)
+    return Table.from_array(counts, names=names, hierarchies=trees, margins=True)
 
 
 def linked(

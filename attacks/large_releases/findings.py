@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 from attacks.descriptions import joined, relation_name
 from attacks.large_releases.engine import LargeDisclosure
+from attacks.large_releases.parallel_cells import ParallelCells
+from attacks.large_releases.widths import Widths
 
 __all__ = ["how_judged", "reasons_of"]
 
@@ -27,6 +29,9 @@ def reasons_of(found: LargeDisclosure, cells: NDArray[np.int64]) -> dict[int, st
             text = joined((factor, relation_name(found.release, row)) for factor, row in terms)
             said[cell] = text if proof.divisor == 1 else f"({text}) / {proof.divisor}"
             continue
+        if not found.exact[np.searchsorted(found.cells, cell)]:
+            said[cell] = "only one whole number is consistent with the relations around it"
+            continue
         rows = found.chain(cell)
         names = [relation_name(found.release, row) for row in dict.fromkeys(rows)]
         if not names:
@@ -38,18 +43,28 @@ def reasons_of(found: LargeDisclosure, cells: NDArray[np.int64]) -> dict[int, st
     return said
 
 
-def how_judged(found: LargeDisclosure) -> list[str]:
+def how_judged(found: LargeDisclosure, widths: Widths, parallel: ParallelCells) -> tuple[str, ...]:
     """Say what was looked for in a large release, and what was not."""
     lines = [
         "This is a large table: cells are judged by relations and bounds, each that is known with "
-        "a proof in whole numbers. What only whole numbers rule out beyond that, sums, what "
-        "contributors learn and a mend were not looked for; others may be known closer than is "
-        "said here."
+        "a proof in whole numbers. What only whole numbers rule out beyond that was looked for in "
+        f"{int(found.looked_at.sum()):,} cells that can hardly move, among the relations around "
+        "each."
     ]
+    undecided = int(widths.between.sum())
+    if undecided:
+        cells = "1 cell" if undecided == 1 else f"{undecided:,} cells"
+        lines.append(f"How close {cells} can be worked out is not decided.")
+    pairs = parallel.known_sums
+    if pairs:
+        lines.append(
+            f"{'1 pair' if pairs == 1 else f'{pairs:,} pairs'} of cells that cannot be worked out "
+            "have a known sum."
+        )
     if found.settled:
         lines.append(
             "No other cell can be worked out by relations and bounds, as far as floating point "
             "numbers tell."
         )
     lines += [f"Not finished: {what}." for what in found.unfinished]
-    return lines
+    return tuple(lines)

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacks.large_releases.elimination import Row, echelon_rows
+from attacks.large_releases.signed_classes import signed_classes
 from attacks.release_alone.disclosed_cells import mixed
 from csp.clock import UNLIMITED, Clock
-from csp.compiled import Kernels
 from csp.errors import CertificateError
 from csp.exact import UNBOUNDED
 
@@ -28,14 +28,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 __all__ = ["Combinations", "combinations_of", "tight_cells"]
-
-KERNELS = Kernels(__name__, "root", "bind")
-
-_SMALL = 2000
-"""Cells of a call that may run uncompiled."""
-
-_PASSES = 200
-"""Passes over cells while classes of relations grow; each settles most of what is left."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -217,19 +209,9 @@ def _cancelling(
     """Multipliers of relations that leave candidates alone, and whether these are all."""
     from scipy.sparse import csr_array
 
-    r = matrix.shape[0]
-    parent, sign = np.arange(r), np.ones(r, np.int64)
-    dead = np.zeros(r, bool)
     others = csr_array(matrix.T)[np.flatnonzero(~candidates)]
     left = np.ones(others.shape[0], bool)
-    for _ in range(_PASSES):
-        settled = KERNELS.run(
-            "bind", others.indptr, others.indices, others.data, parent, sign, dead, left,
-            small=others.shape[0] <= _SMALL,
-        )  # fmt: skip
-        if not settled:
-            break
-    classes, factors = _classes(parent, sign, dead)
+    classes, factors = signed_classes(others, left)
     # What is left of each cell, in classes: the same equation comes many times.
     spread = _spread(classes, factors)
     equations = _distinct(csr_array(others[np.flatnonzero(left)] @ spread.T))
@@ -237,77 +219,6 @@ def _cancelling(
     alive = set(np.unique(classes[classes >= 0]).tolist())
     bases = _bases(pivots, alive, classes, spread, matrix[:, np.flatnonzero(candidates)])
     return bases, core_whole
-
-
-# ---- classes of relations ------------------------------------------------------------------------
-
-
-def root(parent: NDArray[np.int64], sign: NDArray[np.int64], row: int) -> tuple[int, int]:
-    """Relation that stands for the class of a relation, and the sign between their multipliers."""
-    top, turn = row, 1
-    while parent[top] != top:
-        turn *= sign[top]
-        top = parent[top]
-    # The way is short from now on.
-    at, left = row, turn
-    while parent[at] != at:
-        above, own = parent[at], sign[at]
-        parent[at], sign[at] = top, left
-        at, left = above, left * own
-    return top, turn
-
-
-def bind(
-    indptr: NDArray[np.int32], indices: NDArray[np.int32], signs: NDArray[np.int64],
-    parent: NDArray[np.int64], sign: NDArray[np.int64], dead: NDArray[np.bool_],
-    left: NDArray[np.bool_],
-) -> int:  # fmt: skip
-    """Go over cells whose multipliers must cancel once; returns how many were settled."""
-    settled = 0
-    tops = np.zeros(64, np.int64)
-    sums = np.zeros(64, np.int64)
-    for cell in range(len(left)):
-        if not left[cell] or indptr[cell + 1] - indptr[cell] > 64:
-            continue
-        count = 0
-        for e in range(indptr[cell], indptr[cell + 1]):
-            top, turn = root(parent, sign, indices[e])
-            if dead[top]:
-                continue
-            at = 0
-            while at < count and tops[at] != top:
-                at += 1
-            if at == count:
-                tops[at], sums[at] = top, 0
-                count += 1
-            sums[at] += turn * signs[e]
-        kept = 0
-        for at in range(count):
-            if sums[at] != 0:
-                tops[kept], sums[kept] = tops[at], sums[at]
-                kept += 1
-        if kept == 1:
-            dead[tops[0]] = True
-        elif kept == 2 and abs(sums[0]) == abs(sums[1]):
-            # sums[0] * y0 + sums[1] * y1 = 0
-            parent[tops[0]] = tops[1]
-            sign[tops[0]] = -1 if sums[0] == sums[1] else 1
-        elif kept:
-            continue
-        left[cell] = False
-        settled += 1
-    return settled
-
-
-def _classes(
-    parent: NDArray[np.int64], sign: NDArray[np.int64], dead: NDArray[np.bool_]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Class of each relation, -1 where it is ruled out, and its sign there."""
-    top, turn = np.arange(len(parent)), np.ones(len(parent), np.int64)
-    while (parent[top] != top).any():
-        turn *= np.where(parent[top] != top, sign[top], 1)
-        top = parent[top]
-    return np.where(dead[top], -1, top), turn
 
 
 def _spread(classes: NDArray[np.int64], factors: NDArray[np.int64]) -> csr_array:

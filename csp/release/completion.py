@@ -19,9 +19,15 @@ from csp.tables.table import Table
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["agreeing", "check_published", "complete"]
+__all__ = ["ONLY_FRACTIONS", "agreeing", "check_published", "complete"]
 
 _ROUNDS = 6
+
+ONLY_FRACTIONS = (
+    "no table of whole numbers is consistent with the release, only fractions are; a published "
+    "value or the scale must be wrong"
+)
+"""What is said of a release that leaves no whole number to some cell."""
 
 
 def complete(release: Release, *, time_limit: float | None = None) -> Table:
@@ -119,10 +125,7 @@ def _no_table(
 ) -> InputError:  # fmt: skip
     none = np.zeros(len(lower), dtype=np.int64)
     if _solve(matrix, right, lower, upper, none, clock, whole=False) is not None:
-        return InputError(
-            "no table of whole numbers is consistent with the release, only fractions are; a "
-            "published value or the scale must be wrong"
-        )
+        return InputError(ONLY_FRACTIONS)
     return InputError(
         "no table is consistent with the release: its published values contradict the relations "
         "or bounds of the suppressed cells; a published margin must be wrong"

@@ -18,7 +18,7 @@ from csp.audits.audit import Audit
 from csp.audits.intervals import interval_claims
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError, OutOfTime
-from csp.exact import UNBOUNDED, Number, exact
+from csp.exact import UNBOUNDED, Number, bounds_to_ends, exact
 from csp.release.completion import complete
 from csp.release.release import Release
 from csp.tables.table import Table
@@ -66,10 +66,7 @@ class Ranges:
     @property
     def ends(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Ends as floats, infinite where there is none."""
-        lower, upper = (side.astype(np.float64) for side in (self.lower, self.upper))
-        lower[self.lower <= -UNBOUNDED] = -np.inf
-        upper[self.upper >= UNBOUNDED] = np.inf
-        return lower, upper
+        return bounds_to_ends(self.lower), bounds_to_ends(self.upper)
 
     def inside(self, *, time_limit: float | None = None) -> NDArray[np.int64]:
         """Return a complete additive table within the intervals, near their middles.

@@ -264,10 +264,10 @@ class Release(metaclass=Guided):
             found = found if others is None else found & ~others
         return found
 
-    def knowing(self, cell: int, value: int) -> Release:
-        """Return what somebody sees who knows the value of a suppressed cell, in units."""
+    def knowing(self, cells: int | NDArray[np.int64], values: int | NDArray[np.int64]) -> Release:
+        """Return what an attacker sees who knows values of suppressed cells, in units."""
         pattern, published = self.pattern.copy(), self.published.copy()
-        pattern[cell], published[cell] = False, value
+        pattern[cells], published[cells] = False, values
         ranged = None if self.ranged is None else self.ranged & pattern
         missing = None if self.unavailable is None else self.unavailable & pattern
         return replace(

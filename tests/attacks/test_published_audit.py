@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
 
@@ -90,6 +91,43 @@ def test_what_is_disclosed_is_what_all_tables_share(drawn) -> None:
     want = {(codes[p // len(rows[0])], heads[p % len(rows[0])]) for p in known}
     assert labels == want
     assert found.safe is not bool(want)
+
+
+@examples(80)
+@given(published(), st.integers(0, 10**6))
+def test_a_large_table_is_judged_like_a_small_one(drawn, seed) -> None:
+    """By relations, bounds and windows, where the other way has a program for each cell."""
+    rows, _ = drawn
+    numbers = [isinstance(entry, int) for row in rows for entry in row]
+    if all(numbers) or not any(numbers):
+        return
+    release = Release.from_frame(printed(rows))
+    counts = np.random.default_rng(seed).integers(1, 3, len(release.pattern))
+    release = replace(release, counts=counts)
+    found = attacks.audit_published(release)
+    large = attacks.audit_published.__wrapped__.__globals__
+    before, large["_LARGE"] = large["_LARGE"], -1
+    try:
+        other = attacks.audit_published(release)
+    finally:
+        large["_LARGE"] = before
+    assert found.disclosed == other.disclosed
+    assert found.narrow.tolist() == other.narrow.tolist()
+    assert found.recovered.tolist() == other.recovered.tolist()
+    assert found.insiders == other.insiders
+    assert (found.mend, found.beyond_mending) == (other.mend, other.beyond_mending)
+
+
+def test_what_no_mend_reaches_is_said_and_the_rest_is_mended() -> None:
+    """Of 100 to 101 ten percent are not left whatever is withheld; the other cell can be mended."""
+    rows = [[(100, 101), 45, 145], [None, 8, 20], [112, 53, 165]]
+    found = attacks.audit_published(Release.from_frame(printed(rows)))
+    names = [found.release.labels[c] for c in found.disclosed]
+    assert names == [("r0", "c0"), ("r1", "c0")]
+    assert [found.release.labels[c] for c in found.beyond_mending] == [("r0", "c0")]
+    assert found.mend
+    assert "1 cell would stay known, or closer than 10 percent, whatever else is" in found.text()
+    assert "would mend the rest" in found.text()
 
 
 @examples(60)
