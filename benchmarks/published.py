@@ -5,7 +5,7 @@ seconds to read the list, to judge it, and the most memory that the process ever
 plain linear program per cell: one model of all relations, of which cell after cell is made least
 and largest, for a minute; all cells would take proportionally long.
 
-``python -m benchmarks.published whole`` draws counts of three dimensions, the first nested, of which
+``python -m benchmarks.published whole`` draws counts of three dimensions, one nested, of which
 narrow ranges are published: there whole numbers disclose more than fractions do. The cells that
 windows find stand beside those of a program for each cell, where that is affordable.
 """
@@ -144,7 +144,8 @@ def whole_numbers() -> None:
             said = ["the same" if same else "OTHERS", f"{time.process_time() - began:.1f} s"]
         typer.echo(
             f"| {table.n_cells:,} | {len(found.cells):,} | {int(found.whole.sum()):,} "
-            f"| {int((found.whole & ~found.exact).sum()):,} | {took:.1f} s | {said[0]} | {said[1]} |"
+            f"| {int((found.whole & ~found.exact).sum()):,} | {took:.1f} s | {said[0]} "
+            f"| {said[1]} |"
         )
 
 
