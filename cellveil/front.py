@@ -23,6 +23,7 @@ __all__ = [
     "FrontCommand",
     "explained",
     "folder_for",
+    "made_ready",
     "message_of",
     "options_of",
     "refuse",
@@ -32,17 +33,7 @@ SAFE, UNSAFE, BAD_INPUT, NO_ANSWER = 0, 1, 2, 3
 
 
 class Front(TyperGroup):
-    """Turns what goes wrong on purpose into one message and an exit code.
-
-    Gives every command --quiet, and those that have --summary also --json.
-    """
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        for command in _leaves(self):
-            command.params += _switches(json="summary" in {param.name for param in command.params})
-            # An example is one line, to be copied: the mark keeps the parser from wrapping it.
-            command.help = (command.help or "").replace("\n\n$ ", "\n\n\b\n$ ")
+    """Turns what goes wrong on purpose into one message and an exit code."""
 
     def make_context(self, *args: Any, **options: Any) -> Any:
         """Read the arguments."""
@@ -70,6 +61,16 @@ class FrontCommand(TyperCommand):
         """Run it."""
         with taken(), _answering(ctx, lambda: self):
             return super().invoke(ctx)
+
+
+def made_ready(command: Any, name: str) -> Any:
+    """Give a command, or all of a group, --quiet, and those that have --summary also --json."""
+    command.name = name
+    for leaf in _leaves(command) if hasattr(command, "commands") else [command]:
+        leaf.params += _switches(json="summary" in {param.name for param in leaf.params})
+        # An example is one line, to be copied: the mark keeps the parser from wrapping it.
+        leaf.help = (leaf.help or "").replace("\n\n$ ", "\n\n\b\n$ ")
+    return command
 
 
 def _leaves(group: Any) -> Iterator[Any]:

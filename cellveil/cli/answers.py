@@ -14,8 +14,17 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import typer
 
 from cellveil.front import SAFE, UNSAFE, refuse
+from cellveil.io.files import write_columns, write_csv, write_json
+from cellveil.io.published import read_public
+from cellveil.render.plots import MOST_ROWS, plot_gap, plot_intervals, plot_map, save
 from cellveil.render.screen import manner, printable, say
+from cellveil.render.tables import intervals_grid, published_grid
 from cellveil.signals import exit_code, interrupted
+from csp.formats.files import written_together
+from csp.formats.reading import MAX_DESCRIPTION_BYTES, read_json
+from csp.mechanism import Mechanism
+from csp.release_file import write_protected
+from csp.tables.cross.layout import cross_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -74,9 +83,6 @@ def finish(
     lines. The exit code is that of an interrupt, or 1 where the result is not `safe`, or the
     `worst` of several results.
     """
-    from cellveil.io.files import write_columns, write_json
-    from csp.formats.files import written_together
-
     with written_together() as files:
         if output is not None and columns is not None:
             write_columns(output, columns, files)
@@ -101,9 +107,6 @@ def finish(
 
 def read_mechanism(path: Path) -> Mechanism:
     """Read what is known of an algorithm, from JSON."""
-    from csp.formats.reading import MAX_DESCRIPTION_BYTES, read_json
-    from csp.mechanism import Mechanism
-
     return Mechanism.from_dict(read_json(path, "a mechanism", MAX_DESCRIPTION_BYTES))
 
 
@@ -111,8 +114,6 @@ def read_attacked(
     release: Path, given: Path | None, publication: Publication
 ) -> tuple[Release, Mechanism]:
     """Read a release and the mechanism that is known: a given file's, or what the release tells."""
-    from cellveil.io.published import read_public
-
     found, told = read_public(release, publication)
     if given is not None:
         return found, read_mechanism(given)
@@ -128,8 +129,6 @@ def print_columns(columns: Mapping[str, Sequence[Any]]) -> None:
     yellow.
     """
     if not sys.stdout.isatty():
-        from cellveil.io.files import write_csv
-
         write_csv(sys.stdout, columns)
         return
     from rich import box
@@ -165,8 +164,6 @@ def needs_reveal(option: str, path: Path | None, *, reveal: bool) -> None:
 
 def save_release(path: Path, result: Any, files: Together) -> None:
     """With the mechanism, where it can be told: an adversary is assumed to know it."""
-    from csp.release_file import write_protected
-
     if not write_protected(result, path, files=files):
         say(f"{path} does not tell the mechanism: its rules name single cells.")
 
@@ -178,9 +175,6 @@ def draw_result(
 
     What there is nothing to draw of is left out.
     """
-    from cellveil.render.plots import MOST_ROWS, plot_gap, plot_intervals, plot_map, save
-    from csp.tables.cross.layout import cross_table
-
     figures: dict[str, Figure] = {}
     layout = cross_table(result.release)
     if max(len(layout.rows), len(layout.columns)) <= MOST_ROWS:
@@ -208,7 +202,6 @@ def print_result(
     if not sys.stdout.isatty():
         print_columns(columns)
         return
-    from cellveil.render.tables import intervals_grid, published_grid
 
     console = terminal()
     console.print(published_grid(result, console, reveal=reveal, long=long))

@@ -14,8 +14,16 @@ from cellveil.cli import options
 from cellveil.cli.answers import finish, noted
 from cellveil.cli.options import argument, flag, option
 from cellveil.front import SAFE, message_of, options_of, refuse
+from cellveil.io.files import check_outputs, hashes_of
+from cellveil.jobs.batch import read_batch
+from cellveil.jobs.draft import job_text
+from cellveil.jobs.job import is_outside, read_job
+from cellveil.jobs.keys import template
+from cellveil.jobs.run import run_job
 from cellveil.render.progress import Meter
 from cellveil.render.screen import say, tell
+from csp.errors import CellveilError
+from csp.formats.files import atomic_writer
 
 if TYPE_CHECKING:
     from cellveil.jobs.run import Done
@@ -63,11 +71,6 @@ def run(
 
     With --verify the exit code is 0 if all files come out the same, and 1 if one does not.
     """
-    from cellveil.io.files import check_outputs
-    from cellveil.jobs.job import read_job
-    from cellveil.jobs.run import run_job
-    from csp.errors import CellveilError
-
     if verify is not None:
         if jobs:
             refuse("--verify runs the job of its record; leave the jobs out")
@@ -118,8 +121,6 @@ def run(
 
 def _told(done: Sequence[Done], head: str) -> dict[str, Any]:
     """Say what became of a job, and return its facts."""
-    from cellveil.io.files import hashes_of
-
     for one in done:
         say(f"{head}{' and '.join(one.names)}: {one.words}")
         for note in one.protected.table.notes:
@@ -136,7 +137,6 @@ def _told(done: Sequence[Done], head: str) -> dict[str, Any]:
 
 def _verify(record: Path, summary: Path | None) -> NoReturn:
     """End with whether the run of a record gives the same files again."""
-    from cellveil.io.files import check_outputs
     from cellveil.jobs.verify import verify
 
     check_outputs({"--summary": summary}, [record])
@@ -158,12 +158,6 @@ def init(
 
     $ cellveil init job.toml
     """
-    from cellveil.jobs.batch import read_batch
-    from cellveil.jobs.draft import job_text
-    from cellveil.jobs.job import is_outside
-    from cellveil.jobs.keys import template
-    from csp.formats.files import atomic_writer
-
     if path.suffix != ".toml":
         refuse(f"{str(path)!r} must end with .toml")
     if path.exists():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from cellveil.app.serve import serve
 from cellveil.cli.options import argument, flag, option
 from cellveil.front import refuse
 
@@ -50,6 +51,5 @@ def page(
         refuse("the page needs Shiny; pip install 'cellveil[app]'")
     if data is not None and not data.is_file():
         refuse(f"there is no file {str(data)!r}")
-    from cellveil.app.serve import serve
 
     serve(data, address=address, port=port, browser=browser, idle=60 * idle or None)

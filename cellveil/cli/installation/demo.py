@@ -7,11 +7,12 @@ from rich.rule import Rule as Line
 from rich.text import Text
 
 import instances
+from cellveil.cli.answers import terminal
 from cellveil.render import tables
 from csp.mechanism import Mechanism
 from csp.tables.table import Table
 
-__all__ = ["run_demo"]
+__all__ = ["demo"]
 
 RULES = "P(10,1)|FREQ(3,10)"
 
@@ -27,8 +28,12 @@ OWN_DATA = (
 )
 
 
-def run_demo(console: Console) -> None:
-    """Protect the demo table and show table, intervals and guarantee."""
+def demo() -> None:
+    """Protect and audit a bundled table, and show what that means.
+
+    $ cellveil demo
+    """
+    console = terminal()
     table = instances.load("demo")
     assert isinstance(table, Table)
     protected = Mechanism(RULES).protect(table)

@@ -11,13 +11,16 @@ from dataclasses import dataclass
 from importlib import import_module, metadata
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 import cellveil
+from cellveil.cli.options import flag
+from cellveil.front import SAFE, UNSAFE
+from cellveil.render.screen import say
 
-__all__ = ["Check", "checks", "run_doctor"]
+__all__ = ["Check", "checks", "doctor"]
 
 DISTRIBUTION = "cellveil"
 
@@ -54,7 +57,29 @@ class Check:
     words: str
 
 
-def run_doctor() -> bool:
+def doctor(
+    *,
+    compile_: Annotated[
+        bool,
+        flag(
+            "Also compile everything that is compiled at first use: some minutes, once per "
+            "installation, so that no later command has to wait.",
+            "--compile",
+        ),
+    ] = False,
+) -> None:
+    """Check that this installation works: versions, name clashes, solvers, caches.
+
+    $ cellveil doctor --compile
+    """
+    if compile_:
+        from cellveil.cli.installation.warm import compile_everything
+
+        compile_everything(lambda work: say(f"Compiling what {work} need."))
+    raise typer.Exit(SAFE if _well() else UNSAFE)
+
+
+def _well() -> bool:
     """Print every check; True if none is a problem."""
     well = True
     for check in checks():

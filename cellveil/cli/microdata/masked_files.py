@@ -11,9 +11,14 @@ from cellveil.cli.answers import finish, noted
 from cellveil.cli.options import option
 from cellveil.cli.taking import taking
 from cellveil.front import refuse
+from cellveil.io.files import check_outputs
+from cellveil.io.inputs import split_names
 from cellveil.render.screen import tell
 from cellveil.requests.masking import Person
 from cellveil.requests.source import Written
+from csp.exact import read_fraction
+from csp.names.calls import whole_number
+from csp.tables.columns import column_names, read_whole
 
 if TYPE_CHECKING:
     from microagg.checks.result import Anonymity
@@ -53,11 +58,6 @@ def check(
     are counted from 1. Exit codes: 0 all that was asked for holds, 1 some does not, 2 bad input.
     """
     import microagg
-    from cellveil.io.files import check_outputs
-    from cellveil.io.inputs import split_names
-    from csp.exact import read_fraction
-    from csp.names.calls import whole_number
-    from csp.tables.columns import read_whole
 
     check_outputs({"--summary": summary}, [data])
     secret = split_names(confidential, "--confidential") if confidential else ()
@@ -148,9 +148,6 @@ def attack(
     certain, 1 some value or link is, 2 bad input.
     """
     import microagg
-    from cellveil.io.files import check_outputs
-    from cellveil.io.inputs import split_names
-    from csp.tables.columns import read_whole
 
     check_outputs({"--summary": summary}, [data, original])
     if confidential is None and original is None:
@@ -196,8 +193,6 @@ def attack(
 
 def _shared(before: Any, masked: Any, secret: Collection[str]) -> tuple[str, ...]:
     """Columns of both files that are not confidential, in the order of the original."""
-    from csp.tables.columns import column_names
-
     left = set(column_names(masked)) - set(secret)
     found = tuple(name for name in column_names(before) if name in left)
     if not found:

@@ -17,8 +17,11 @@ from cellveil.cli.microdata.utility import utility
 from cellveil.cli.options import option
 from cellveil.cli.taking import taking
 from cellveil.front import refuse
+from cellveil.io.files import check_outputs, write_csv
+from cellveil.io.inputs import by_column, split_names
 from cellveil.requests.masking import Person
 from cellveil.requests.source import Written
+from csp.exact import read_fraction, read_whole
 
 if TYPE_CHECKING:
     from microagg.aggregates.generalised import Generalised
@@ -79,8 +82,6 @@ def swap(
     operating system; no file that is written discloses them.
     """
     import microagg
-    from cellveil.io.files import check_outputs
-    from cellveil.io.inputs import split_names
 
     check_outputs({"-o": output, "--summary": summary}, [data])
     file: Any = written.file(data)
@@ -156,9 +157,6 @@ def anonymise(
     Only the columns of --attributes are published (Gkountouna, Lepenioti and Terrovitis 2013).
     """
     import microagg
-    from cellveil.io.files import check_outputs
-    from cellveil.io.inputs import by_column, split_names
-    from csp.exact import read_fraction, read_whole
 
     check_outputs({"-o": output, "--summary": summary}, [data])
     found = microagg.aggregate_anonymise(
@@ -176,8 +174,6 @@ def _published(
     columns: Any, facts: dict[str, Any], words: list[str], output: Path | None, summary: Path | None
 ) -> None:
     """End with a masked file; without -o it is printed as it would be written."""
-    from cellveil.io.files import write_csv
-
     finish(
         facts, words, safe=True, columns=columns, show=lambda: write_csv(sys.stdout, columns),
         output=output, summary=summary,

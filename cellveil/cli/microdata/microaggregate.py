@@ -13,10 +13,22 @@ from cellveil.cli.microdata import sentences
 from cellveil.cli.options import option
 from cellveil.cli.taking import taking
 from cellveil.front import refuse
+from cellveil.io.files import check_outputs
+from cellveil.io.inputs import by_column
 from cellveil.render.progress import Bar, Meter
 from cellveil.render.screen import say
+from cellveil.report.microdata import microdata_facts, microdata_page
+from cellveil.report.skeleton import write_page
 from cellveil.requests.masking import Masking
 from cellveil.requests.source import Written
+from csp.clock import Clock
+from csp.errors import Unprotectable
+from csp.exact import read_whole
+from csp.rules import parse_rules
+from csp.tables.columns import column_names, read_columns
+from microagg.kept import kept_columns
+from microagg.partitions.strata import keys_of
+from microagg.records import records_to_mask
 
 if TYPE_CHECKING:
     from csp.clock import Clock
@@ -56,15 +68,6 @@ def microaggregate(
     With --rules the means are judged like cells of a table; with --comply they are made to pass,
     and only then is a file written. Exit codes: 0 safe, 1 unsafe or impossible, 2 bad input.
     """
-    from cellveil.io.files import check_outputs
-    from cellveil.io.inputs import by_column
-    from csp.clock import Clock
-    from csp.exact import read_whole
-    from csp.rules import parse_rules
-    from microagg.kept import kept_columns
-    from microagg.partitions.strata import keys_of
-    from microagg.records import records_to_mask
-
     check_outputs({"-o": output, "--summary": summary, "--report": report}, [data])
     file = written.file(data)
     varied = by_column(list(asked.diverse), "--diverse", read_whole) or {}
@@ -108,8 +111,6 @@ def microaggregate(
     def write(files: Together) -> list[Path]:
         if report is None:
             return []
-        from cellveil.report.microdata import microdata_facts, microdata_page
-        from cellveil.report.skeleton import write_page
 
         limit = Clock.of(max(clock.left, 1.0))
         facts = microdata_facts(records, done.result, rule, asked.negative, limit, reveal=reveal)
@@ -162,7 +163,6 @@ def _complied(
 def _clustered(file: TextFile, records: Records, asked: Masking, clock: Clock) -> Partition:
     """Make the clusters, whether they comply or not, and what is published of them."""
     import microagg
-    from csp.tables.columns import read_columns
 
     with Bar("records in clusters") as bar:
         found: Partition = microagg.clusters(
@@ -183,7 +183,6 @@ def _compliant(
 ) -> Compliant:  # fmt: skip
     """Cluster so that the rule is obeyed."""
     import microagg
-    from csp.errors import Unprotectable
 
     method: Any = asked.comply
     if method == "suppress":
@@ -212,8 +211,6 @@ def _compliant(
 
 def _names(data: TextFile, asked: Masking, varied: Collection[str]) -> tuple[str, ...] | None:
     """Columns to microaggregate; those kept, or varied only, are not among them by default."""
-    from csp.tables.columns import column_names
-
     known = column_names(data)
     asks = [("--keep", name) for name in asked.keep]
     asks += [("--within", name) for name in asked.within]

@@ -11,8 +11,13 @@ from cellveil.cli.answers import finish, noted
 from cellveil.cli.microdata.utility import MaskedIn, OriginalIn
 from cellveil.cli.options import flag, option
 from cellveil.cli.taking import taking
+from cellveil.io.files import check_outputs
+from cellveil.io.inputs import split_names
+from cellveil.report.masked import masked_facts, masked_page
+from cellveil.report.skeleton import write_page
 from cellveil.requests.masking import Person
 from cellveil.requests.source import Written
+from csp.names.calls import whole_number
 
 if TYPE_CHECKING:
     from microagg.masked_reports import MaskedReport
@@ -56,11 +61,6 @@ def report(
     hold, 2 bad input.
     """
     import microagg
-    from cellveil.io.files import check_outputs
-    from cellveil.io.inputs import split_names
-    from cellveil.report.masked import masked_facts, masked_page
-    from cellveil.report.skeleton import write_page
-    from csp.names.calls import whole_number
 
     stem = masked.name.partition(".")[0]
     page = masked.with_name(f"{stem}.report.html") if output is None else output

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from microagg.kept import count_alone
+
 if TYPE_CHECKING:
     from microagg.compliance.result import Compliant
     from microagg.partitions.partition import Partition
@@ -17,8 +19,6 @@ CODES = 10
 
 def together_words(kept: dict[str, list[str]]) -> Iterator[str]:
     """Say how many records the kept columns tell apart together."""
-    from microagg.kept import count_alone
-
     together = list(zip(*kept.values(), strict=True))
     alone = count_alone(together)
     if alone:

@@ -10,6 +10,8 @@ from cellveil.cli import options
 from cellveil.cli.answers import finish
 from cellveil.cli.options import argument, flag, option
 from cellveil.cli.taking import taking
+from cellveil.io.files import check_outputs
+from cellveil.io.inputs import by_column, split_names
 from cellveil.requests.source import Written
 
 if TYPE_CHECKING:
@@ -57,8 +59,6 @@ def utility(
     be in the same order.
     """
     import microagg
-    from cellveil.io.files import check_outputs
-    from cellveil.io.inputs import by_column, split_names
 
     check_outputs({"-o": output, "--summary": summary}, [original, masked])
     found = microagg.utility(

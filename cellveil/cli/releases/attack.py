@@ -20,8 +20,12 @@ from cellveil.cli.releases.release_attacks import (
     texts,
 )
 from cellveil.cli.taking import taking
+from cellveil.io.files import check_outputs
+from cellveil.io.published import read_public
 from cellveil.render.progress import Meter
+from cellveil.render.screen import printable
 from cellveil.requests.publication import Publication
+from csp.exact import units_text
 
 if TYPE_CHECKING:
     from attacks.algorithm_known.matching_results import Matching
@@ -66,9 +70,6 @@ def report(
     every attack was finished and exposes no cell, 1 otherwise, 2 bad input.
     """
     from attacks.attack_report import report as run
-    from cellveil.io.files import check_outputs
-    from cellveil.io.published import read_public
-    from cellveil.render.screen import printable
 
     check_outputs({"--summary": summary}, [*releases, mechanism])
     read = [read_public(path, publication) for path in releases]
@@ -114,7 +115,6 @@ def matching(
     all cells proved safe, 1 some are not, 2 bad input.
     """
     from attacks.algorithm_known.matching_attack import matching as run
-    from cellveil.io.files import check_outputs
 
     check_outputs({"-o": output, "--summary": summary}, [release, mechanism])
     given, known = read_attacked(release, mechanism, publication)
@@ -162,8 +162,6 @@ def _columns(found: Matching, *, reveal: bool) -> dict[str, list[Any]]:
 
 def _runs(values: Any, scale: int) -> list[str]:
     """Write consecutive values as runs: 1..4 23..27."""
-    from csp.exact import units_text
-
     runs: list[list[int]] = []
     for value in values.tolist():
         if runs and value == runs[-1][1] + 1:

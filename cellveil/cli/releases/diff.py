@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
+from attacks import differencing
 from cellveil.cli import options
 from cellveil.cli.answers import finish
 from cellveil.cli.options import argument
 from cellveil.cli.taking import taking
 from cellveil.front import refuse
+from cellveil.io.files import check_outputs
+from cellveil.io.published import read_public
 from cellveil.render.screen import say, tell
 from cellveil.requests.publication import Publication
 from cellveil.requests.search import Limit
+from csp.tables.codes import Labels
 
 if TYPE_CHECKING:
     from attacks.release_alone.several_releases import Differencing
@@ -42,9 +46,6 @@ def diff(
     Releases are files that --release wrote, or tables that anybody published. The exit code is 1 if
     they together disclose a cell that one of them suppresses.
     """
-    from cellveil.io.files import check_outputs
-    from cellveil.io.published import read_public
-
     check_outputs({"--summary": summary}, [old, new])
     releases = [read_public(path, publication)[0] for path in (old, new)]
     facts = _changes(*releases)
@@ -61,8 +62,6 @@ def diff(
         say("Values were revised, so the two are of different data and tell nothing together.")
         facts["together"] = None
     elif any(release.pattern.any() for release in releases):
-        from attacks import differencing
-
         facts["together"] = _together(differencing(releases, time_limit=limit.started().seconds))
     else:
         facts["together"] = {"disclosed": [], "narrowed": 0}
@@ -72,8 +71,6 @@ def diff(
 
 def _changes(old: Release, new: Release) -> dict[str, Any]:
     """Cells by what became of them, each as a mapping of dimensions to codes."""
-    from csp.tables.codes import Labels
-
     if sorted(old.names) != sorted(new.names):
         refuse(
             f"one release is by {', '.join(old.names)}, the other by {', '.join(new.names)}; give "

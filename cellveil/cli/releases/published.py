@@ -7,9 +7,14 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from attacks.published_audit import audit_published
 from cellveil.cli.answers import finish
+from cellveil.io.files import check_outputs
+from cellveil.io.published import read_public
 from cellveil.render.progress import Meter
 from cellveil.render.screen import printable
+from cellveil.report.published import audit_page
+from cellveil.report.skeleton import write_page
 from cellveil.requests.publication import Publication
 from cellveil.requests.search import Limit
 
@@ -24,12 +29,6 @@ def audit_public(
     output: Path | None, report: Path | None, summary: Path | None, reveal: bool,
 ) -> None:  # fmt: skip
     """Say which withheld cells of a published table can be worked out; exit 1 if some can."""
-    from attacks.published_audit import audit_published
-    from cellveil.io.files import check_outputs
-    from cellveil.io.published import read_public
-    from cellveil.report.published import audit_page
-    from cellveil.report.skeleton import write_page
-
     check_outputs({"-o": output, "--report": report, "--summary": summary}, [path])
     clock = limit.started()
     with Meter("reading", clock.seconds) as meter:

@@ -7,13 +7,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
+from attacks import Knowledge, differencing, disclosed, normal_counts, uniform
+from attacks import posterior as run
 from cellveil.cli import options
 from cellveil.cli.answers import finish, read_attacked
 from cellveil.cli.options import argument, flag, option
 from cellveil.front import refuse
+from cellveil.io.files import check_outputs
+from cellveil.io.published import read_public
 from cellveil.render.progress import Meter
 from cellveil.render.screen import say, tell
 from cellveil.requests.publication import Publication
+from csp.clock import Clock
+from csp.exact import end_text, exact
+from csp.tables.codes import Labels
+from csp.tables.columns import column_names, read_columns
+from csp.tables.units import MOST_DECIMALS
 
 if TYPE_CHECKING:
     from attacks.release_alone.insider_knowledge import Insight, Knowledge
@@ -53,9 +62,6 @@ def posterior(
     with --reveal the interval and the value. Exit codes: 0 no value is 95 % probable, 1 some is,
     2 bad input.
     """
-    from attacks import posterior as run
-    from cellveil.io.files import check_outputs
-
     check_outputs({"-o": output, "--summary": summary}, [release, mechanism])
     given, known = read_attacked(release, mechanism, publication)
     with Meter("weighing tables", time_limit):
@@ -117,11 +123,7 @@ def explain(
     Names relations and cells; amounts with --reveal only. Exit codes: 0 no cell that was looked at
     is known, 1 some is, 2 bad input.
     """
-    from attacks import disclosed
     from attacks import explain as run
-    from cellveil.io.files import check_outputs
-    from cellveil.io.published import read_public
-    from csp.clock import Clock
 
     check_outputs({"--summary": summary}, [release])
     clock = Clock.of(time_limit)
@@ -179,8 +181,6 @@ def insiders(
     input.
     """
     from attacks import insiders as run
-    from cellveil.io.files import check_outputs
-    from cellveil.io.published import read_public
 
     check_outputs({"-o": output, "--summary": summary}, [release, knowledge])
     given = read_public(release, publication)[0]
@@ -226,10 +226,6 @@ def joint(
     'cellveil diff' shows what changed in two releases of one table. Exit codes: 0 together they
     disclose no cell that one suppresses, 1 they do, 2 bad input.
     """
-    from attacks import differencing
-    from cellveil.io.files import check_outputs
-    from cellveil.io.published import read_public
-
     check_outputs({"-o": output, "--summary": summary}, releases)
     if len(releases) < 2:
         refuse("name two releases or more; 'cellveil attack report' attacks a single one")
@@ -274,13 +270,10 @@ def cell_columns(release: Release, cells: Any) -> dict[str, list[Any]]:
 
 def texts(release: Release, ends: Any) -> list[str]:
     """Write ends of intervals, or their widths, as decimal text."""
-    from csp.exact import end_text
-
     return [end_text(float(end), release.scale) for end in ends]
 
 
 def _prior(text: str) -> Any:
-    from attacks import normal_counts, uniform
 
     if text == "uniform":
         return uniform
@@ -295,7 +288,6 @@ def _prior(text: str) -> Any:
 
 
 def _position(release: Release, text: str) -> int:
-    from csp.tables.codes import Labels
 
     place = Labels.of(release.labels).find(tuple(part.strip() for part in text.split(",")))
     if place < 0:
@@ -310,11 +302,6 @@ def _position(release: Release, text: str) -> int:
 
 def _knowledge(release: Release, path: Path) -> tuple[Release, list[Knowledge]]:
     """Read what contributors know; the release is taken to as many decimals as they have."""
-    from attacks import Knowledge
-    from csp.exact import exact
-    from csp.tables.columns import column_names, read_columns
-    from csp.tables.units import MOST_DECIMALS
-
     names = ["contributor", *release.names]
     more = [name for name in ("own", "value") if name in column_names(path)]
     if not more:

@@ -5,11 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from attacks import report as run
 from cellveil.cli import options
 from cellveil.cli.answers import finish
 from cellveil.cli.options import flag, option
 from cellveil.cli.taking import taking
+from cellveil.io.files import check_outputs
+from cellveil.io.published import read_public
 from cellveil.render.progress import Meter
+from cellveil.report.facts import release_facts
+from cellveil.report.page import report_page
+from cellveil.report.skeleton import write_page
 from cellveil.requests.publication import Publication
 from cellveil.requests.search import Limit
 
@@ -44,12 +50,6 @@ def report(
     'cellveil protect --report' writes the page of the office, with costs and proofs. Exit codes:
     0 no attack exposes a cell, 1 some does or was cut short, 2 bad input.
     """
-    from cellveil.io.files import check_outputs
-    from cellveil.io.published import read_public
-    from cellveil.report.facts import release_facts
-    from cellveil.report.page import report_page
-    from cellveil.report.skeleton import write_page
-
     page = release.with_suffix(".report.html") if output is None else output
     facts = page.with_suffix(".json")
     check_outputs(
@@ -61,8 +61,6 @@ def report(
     found = None
     with Meter("attacking the release", clock.seconds) as meter:
         if attacks and given.pattern.any():
-            from attacks import report as run
-
             found = run(given, mechanism, time_limit=clock.part(0.7).seconds)
         meter.phase("working out what anyone can infer")
         told = release_facts(

@@ -8,12 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cellveil.cli import options
 from cellveil.cli.answers import finish, print_columns, terminal
 from cellveil.cli.options import argument, flag, option
+from cellveil.cli.tables.defence import read_defence
 from cellveil.cli.taking import Rest, taking
+from cellveil.comparing.side_by_side import compare as side_by_side
 from cellveil.front import folder_for
+from cellveil.io import inputs
+from cellveil.io.files import check_outputs
+from cellveil.io.inputs import mechanism_of
+from cellveil.render.figures import needs_matplotlib, save
 from cellveil.render.progress import Meter
+from cellveil.report.skeleton import write_page
+from cellveil.report.ways import ways_page
 from cellveil.requests.requirements import Requirements
 from cellveil.requests.search import Limit
 from cellveil.requests.source import Source
+from csp.decoys.key import Key
 
 if TYPE_CHECKING:
     from cellveil.comparing.side_by_side import Comparison
@@ -67,10 +76,6 @@ def compare(
     levels, are worked out from true values. The limit is for each method. Random rounding takes the
     key of --key-file, or a new one.
     """
-    from cellveil.comparing.side_by_side import compare as side_by_side
-    from cellveil.io import inputs
-    from cellveil.io.files import check_outputs
-
     names = inputs.split_names(by, "--by")
     wanted = inputs.split_names(methods, "--methods")
     decoys = asked.decoys
@@ -81,8 +86,6 @@ def compare(
         [data, read.rda, asked.primary, decoys.key_file],
     )
     if plots is not None:
-        from cellveil.render.figures import needs_matplotlib
-
         needs_matplotlib()
         folder_for(plots)
     clock = limit.started()
@@ -105,10 +108,6 @@ def compare(
 
 def _mechanism(asked: Requirements, names: tuple[str, ...], source: Source) -> tuple[Any, int, Any]:
     """Mechanism, contributions that its rules look at, and the key of random rounding."""
-    from cellveil.cli.tables.defence import read_defence
-    from cellveil.io.inputs import mechanism_of
-    from csp.decoys.key import Key
-
     decoys = asked.decoys
     key = None if decoys.key_file is None else Key.read(decoys.key_file)
     defence = None
@@ -123,17 +122,12 @@ def _write(
     plots: Path | None, files: Together,
 ) -> list[Path]:  # fmt: skip
     """Write the page and the picture; paths are returned."""
-    from cellveil.report.skeleton import write_page
-    from cellveil.report.ways import ways_page
-
     written = []
     if report is not None:
         title = data.name.partition(".")[0]
         write_page(report, ways_page(found, title), facts, files)
         written += [report, report.with_suffix(".json")]
     if plots is not None:
-        from cellveil.render.figures import save
-
         place = plots / "methods.svg"
         save(found.plot(), place, files)
         written.append(place)

@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cellveil.cli.options import argument
 from cellveil.front import refuse
 from cellveil.render.screen import say
+from csp.decoys.decoys import Decoys
+from csp.decoys.key import Key
+from csp.errors import InputError, OutOfTime
+from csp.exact import exact
 
 if TYPE_CHECKING:
     from csp.clock import Clock
@@ -30,17 +34,12 @@ def key(path: Annotated[Path, argument("New file, readable by its owner only.", 
     The same key gives the same table the same pattern again; two releases of a table with different
     keys disclose more than each of them.
     """
-    from csp.decoys.key import Key
-
     Key.create(path)
     say(f"Wrote {path}. Anyone who has it can rerun the algorithm; keep it apart from releases.")
 
 
 def read_defence(text: str | None, key_file: Path | None, table_id: str) -> Decoys | None:
     """Decoys from ``decoys:RATE`` with options behind commas, and the key of a file."""
-    from csp.decoys.decoys import Decoys
-    from csp.decoys.key import Key
-
     if text is None:
         for option, given in (("--key-file", key_file), ("--table-id", table_id)):
             if given:
@@ -86,8 +85,6 @@ def _parsed(text: str) -> dict[str, Any]:
 
 
 def _number(text: str) -> Any:
-    from csp.errors import InputError
-    from csp.exact import exact
 
     try:
         return exact(text)
@@ -109,9 +106,9 @@ def measured(result: Protected, clock: Clock) -> dict[str, Any]:
     The release and the public part of the mechanism are all it takes, so it tells nothing that
     others could not compute. Where it cannot be computed, the facts are the reason.
     """
+    # A quarter of a second of imports, for defended tables only.
     from attacks.bayes.posterior import posterior
     from attacks.fibre.consistent_tables import Fibre
-    from csp.errors import InputError, OutOfTime
 
     table = result.table
     if not result.pattern.any():

@@ -15,11 +15,28 @@ from rich.text import Text
 from cellveil.cli import options
 from cellveil.cli.answers import finish, noted, terminal
 from cellveil.cli.options import argument, option
+from cellveil.cli.tables.joinings import joinings
 from cellveil.cli.taking import Rest, taking
 from cellveil.front import refuse
+from cellveil.io.crosstables import recognise
+from cellveil.io.files import check_outputs
+from cellveil.io.inputs import (
+    hierarchy_of,
+    read_hierarchies,
+    read_records,
+    read_table,
+    split_names,
+    totals_of,
+)
+from cellveil.jobs.draft import draft
+from cellveil.jobs.keys import DATA, written
 from cellveil.render.screen import printable, say
 from cellveil.requests.option import flags_given
 from cellveil.requests.source import Source
+from csp.rules.inspection import inspect as look
+from csp.rules.inspection import inspect_tables
+from csp.tables.hierarchies.hierarchy import Hierarchy
+from csp.tables.hierarchies.totals import total_codes
 
 if TYPE_CHECKING:
     from csp.formats.files import Together
@@ -63,11 +80,6 @@ def inspect(
     For the office, and not for publication: it counts what a release does not tell. The job that
     --job writes has the first of the rules.
     """
-    from cellveil.cli.tables.joinings import joinings
-    from cellveil.io.crosstables import recognise
-    from cellveil.io.files import check_outputs
-    from cellveil.io.inputs import hierarchy_of, split_names
-
     wanted = [split_names(text, "--by") for text in by or ()]
     table = None if len(wanted) > 1 else recognise(data, wanted[0] if by else None, source.own)
     known = {} if table is None else {"cross": table.cross}
@@ -128,11 +140,6 @@ def _found(
     sources: Sequence[Source], whole: Source, rules: Sequence[str] | None
 ) -> tuple[Inspection, Any, dict[str, Path]]:
     """Return what was found, the records, and the files of the hierarchies that were given."""
-    from cellveil.io.inputs import read_hierarchies, read_records, read_table, totals_of
-    from csp.rules.inspection import inspect as look
-    from csp.rules.inspection import inspect_tables
-    from csp.tables.hierarchies.totals import total_codes
-
     total = totals_of(whole)
     roots, _ = total_codes(total, whole.by)
     given = _single(read_hierarchies(whole.hierarchy, roots), set(whole.by))
@@ -155,11 +162,6 @@ def _job_texts(
     job: Path, source: Source, records: Any, found: Inspection, given: dict[str, Path]
 ) -> dict[Path, str]:
     """Text of each file of the job: hierarchies that were not `given`, then the job itself."""
-    from cellveil.io.inputs import hierarchy_of, totals_of
-    from cellveil.jobs.draft import draft
-    from cellveil.jobs.keys import DATA, written
-    from csp.tables.hierarchies.hierarchy import Hierarchy
-
     keys = written(source, DATA)
     if source.value is not None and any("negative" in words for words in found.problems):
         keys.setdefault("negative", "abs")

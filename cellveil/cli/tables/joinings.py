@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cellveil.io.inputs import read_table
 from cellveil.render.screen import manner, printable
 from cellveil.requests.source import Source
+from csp.clock import Clock
+from csp.errors import CellveilError
+from csp.formats.recodings import Recoding
+from csp.mechanism import Mechanism
+from csp.rules.base import as_rule
+from csp.tables.codes import Labels
+from csp.tables.margins import codes_along
 
 if TYPE_CHECKING:
     from csp.formats.recodings import Recoding
@@ -51,8 +59,6 @@ def joinings(source: Source, rule: str) -> list[str]:
         What is sensitive. Sensitive cells are counted for each pair of neighbouring codes; small
         tables are protected with the best pair and without.
     """
-    from csp.errors import CellveilError
-
     if source.data.stat().st_size > _BYTES or source.memory is not None:
         return []
     before = manner.get()
@@ -66,8 +72,6 @@ def joinings(source: Source, rule: str) -> list[str]:
 
 
 def _sentences(source: Source, rule: str) -> list[str]:
-    from cellveil.io.inputs import read_table
-    from csp.rules.base import as_rule
 
     table = read_table(source)
     sensitive = int(as_rule(rule)(table).primary.sum())
@@ -101,12 +105,6 @@ def _sentences(source: Source, rule: str) -> list[str]:
 
 def _tries(source: Source, table: Table, rule: str) -> Iterator[_Try]:
     """Join each pair of neighbouring codes below one code, as long as there is time."""
-    from cellveil.io.inputs import read_table
-    from csp.clock import Clock
-    from csp.errors import CellveilError
-    from csp.formats.recodings import Recoding
-    from csp.rules.base import as_rule
-
     clock = Clock.of(_SECONDS)
     for count, (name, one, two) in enumerate(_pairs(table)):
         if clock.over or count >= _TRIED:
@@ -122,9 +120,6 @@ def _tries(source: Source, table: Table, rule: str) -> Iterator[_Try]:
 
 def _pairs(table: Table) -> Iterator[tuple[str, str, str]]:
     """Neighbouring codes that have nothing below them and the same code above."""
-    from csp.tables.codes import Labels
-    from csp.tables.margins import codes_along
-
     labels = Labels.of(table.labels)
     _, along = codes_along(table.relations, labels.codes)
     for d, name in enumerate(table.names):
@@ -143,9 +138,6 @@ def _pairs(table: Table) -> Iterator[tuple[str, str, str]]:
 
 def _suppressed(table: Table, rule: str) -> int | None:
     """How many cells are suppressed; None if that is not tried, or takes too long."""
-    from csp.errors import CellveilError
-    from csp.mechanism import Mechanism
-
     if table.n_cells > _PROTECTED:
         return None
     try:

@@ -10,15 +10,25 @@ from cellveil.cli import options
 from cellveil.cli.answers import finish, needs_reveal
 from cellveil.cli.options import argument, option
 from cellveil.cli.releases.published import audit_public
+from cellveil.cli.tables.defence import defence_words, needs_width, read_defence
+from cellveil.cli.tables.second_reading import read_twice
 from cellveil.cli.taking import Rest, taking
 from cellveil.front import explained, refuse
+from cellveil.io.files import check_outputs, interval_columns, pattern_columns, write_csv
+from cellveil.io.inputs import is_jj, read_pattern, split_names
 from cellveil.render.progress import Meter
 from cellveil.render.screen import say, tell
+from cellveil.render.tables import guarantee, quality, sizes, violation_words
 from cellveil.requests.option import flags_given
 from cellveil.requests.publication import Publication, Signs
 from cellveil.requests.requirements import Decoys, Guards
 from cellveil.requests.search import Limit, Search
 from cellveil.requests.source import Source
+from csp.audits.audit import audit as check
+from csp.decoys.suppress import defend
+from csp.problem.jj import read_jj, write_jj
+from csp.release.release import Release
+from csp.solve import suppress as solve
 
 if TYPE_CHECKING:
     from csp.formats.files import Together
@@ -48,14 +58,6 @@ def suppress(
     from dataclasses import replace
 
     import numpy as np
-
-    from cellveil.cli.tables.defence import defence_words, needs_width, read_defence
-    from cellveil.io.files import check_outputs, pattern_columns, write_csv
-    from cellveil.io.inputs import is_jj
-    from cellveil.render.tables import quality, sizes
-    from csp.decoys.suppress import defend
-    from csp.problem.jj import read_jj, write_jj
-    from csp.solve import suppress as solve
 
     to_jj = output is not None and is_jj(output)
     needs_reveal("-o", output if to_jj else None, reveal=reveal)
@@ -215,9 +217,6 @@ def _read_again(
     summary: Path | None, *, reveal: bool,
 ) -> None:  # fmt: skip
     """Judge a release by a second reading of its records."""
-    from cellveil.cli.tables.second_reading import read_twice
-    from cellveil.io.inputs import split_names
-
     several = [split_names(text, "--by") for text in by or ()]
     read_twice(release, source, several, rules, guards, summary=summary, reveal=reveal)
 
@@ -242,13 +241,6 @@ def _audit_problem(
     summary: Path | None, reveal: bool,
 ) -> None:  # fmt: skip
     """Follow every suppressed cell of a problem, and say which promises are broken."""
-    from cellveil.io.files import check_outputs, interval_columns, pattern_columns
-    from cellveil.io.inputs import read_pattern
-    from cellveil.render.tables import guarantee, violation_words
-    from csp.audits.audit import audit as check
-    from csp.problem.jj import read_jj
-    from csp.release.release import Release
-
     check_outputs({"-o": output, "--summary": summary}, [problem, pattern])
     clock = limit.started()
     with Meter("reading", clock.seconds) as meter:

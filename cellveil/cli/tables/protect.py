@@ -11,10 +11,23 @@ import typer
 
 from cellveil.cli import answers, options
 from cellveil.cli.options import argument, option
+from cellveil.cli.tables.defence import defence_words, measured, posterior_words, read_defence
+from cellveil.cli.tables.second_reading import check_again, facts_of, read_again
+from cellveil.cli.tables.several import on_cores, places_for, protect_each
 from cellveil.cli.taking import Rest, taking
 from cellveil.front import explained, folder_for, options_of, refuse
+from cellveil.io import inputs
+from cellveil.io.crosstables import recognise
+from cellveil.io.files import check_outputs, result_columns
+from cellveil.io.kept import kept_from
+from cellveil.io.results import FORMATS, check_form, form_of, write_result
+from cellveil.render.figures import needs_matplotlib
 from cellveil.render.progress import Meter
 from cellveil.render.screen import say
+from cellveil.render.tables import cost_words, promises, quality, sizes
+from cellveil.report.facts import attacked, report_facts
+from cellveil.report.page import report_page
+from cellveil.report.skeleton import write_page
 from cellveil.requests.earlier import Earlier
 from cellveil.requests.outputs import Files
 from cellveil.requests.requirements import Requirements
@@ -74,11 +87,6 @@ def protect(
     of -o under their names. Tables of the same records that share cells must not be: an attacker
     reads them together. Link them (csp.link in Python).
     """
-    from cellveil.cli.tables.defence import read_defence
-    from cellveil.cli.tables.several import places_for, protect_each
-    from cellveil.io import inputs
-    from cellveil.io.crosstables import recognise
-
     split = None if by is None else inputs.split_names(by, "--by")
     table = recognise(data[0], split, source.own)
     known = {"by": split or ()} if table is None else table.fields
@@ -136,10 +144,6 @@ class _Done:
 
 def _check(files: Files, asked: Requirements, source: Source, read: Sequence[Path | None]) -> None:
     """Refuse, before any work, what cannot be written."""
-    from cellveil.cli.tables.second_reading import check_again
-    from cellveil.io.files import check_outputs
-    from cellveil.io.results import FORMATS, check_form, form_of
-
     if files.reread:
         check_again(source)
     if source.apriori is None and not source.tab and source.apriori_unknown != "error":
@@ -148,8 +152,6 @@ def _check(files: Files, asked: Requirements, source: Source, read: Sequence[Pat
     if files.output is not None:
         check_form(form_of(files.output), source.by, intervals=files.shown.has_intervals)
     if files.plots is not None:
-        from cellveil.render.figures import needs_matplotlib
-
         needs_matplotlib()
         folder_for(files.plots)
     if files.shown.attacks and files.report is None:
@@ -171,14 +173,6 @@ def _protected(
     workers: int, files: Files,
 ) -> _Done:  # fmt: skip
     """Tabulate, protect, and attack what would be published."""
-    from cellveil.cli.tables.defence import measured
-    from cellveil.cli.tables.second_reading import read_again
-    from cellveil.cli.tables.several import on_cores
-    from cellveil.io import inputs
-    from cellveil.io.files import result_columns
-    from cellveil.io.kept import kept_from
-    from cellveil.report.facts import attacked
-
     trace: list[Progress] = []
 
     def watched(now: Progress) -> None:
@@ -221,8 +215,6 @@ def _protected(
 
 def _finish(data: Path, asked: Requirements, done: _Done, files: Files) -> None:
     """Write what was asked for, and say what was done."""
-    from cellveil.cli.tables.second_reading import facts_of
-
     result, shown, again = done.result, files.shown, done.again
     if again is not None and not (again.agree and again.safe):
         answers.finish(
@@ -249,11 +241,6 @@ def _write(
     data: Path, done: _Done, files: Files, facts: dict[str, Any], together: Together
 ) -> list[Path]:
     """Write all files together; those but -o are returned."""
-    from cellveil.io.results import write_result
-    from cellveil.report.facts import report_facts
-    from cellveil.report.page import report_page
-    from cellveil.report.skeleton import write_page
-
     result, reveal = done.result, files.shown.reveal
     if files.jj is not None:
         result.to_jj(files.jj, reveal=True, files=together)
@@ -281,9 +268,6 @@ def _write(
 
 def _lines(asked: Requirements, done: _Done, *, reveal: bool) -> list[str]:
     """Say what was found, proved and not looked at."""
-    from cellveil.cli.tables.defence import defence_words, posterior_words
-    from cellveil.render.tables import cost_words, promises, quality, sizes
-
     result = done.result
     lines = [answers.noted(note) for note in result.table.notes]
     if result.audit.cut_short:

@@ -9,9 +9,15 @@ from cellveil.cli import options
 from cellveil.cli.answers import finish, noted
 from cellveil.cli.options import argument, option
 from cellveil.cli.taking import Rest, taking
+from cellveil.io import inputs
+from cellveil.io.files import check_outputs
 from cellveil.render.progress import Meter
 from cellveil.requests.search import Limit
 from cellveil.requests.source import Source
+from csp.decoys.key import Key
+from csp.exact import UNBOUNDED, units_text
+from csp.rounding.controlled import round_table
+from csp.tables.codes import Labels
 
 __all__ = ["round_"]
 
@@ -52,11 +58,6 @@ def round_(
     true value lies. Whether that is enough for sensitive cells is for 'cellveil compare' to say,
     beforehand: choose the base by what the rules ask, and not by how small the cells are.
     """
-    from cellveil.io import inputs
-    from cellveil.io.files import check_outputs
-    from csp.decoys.key import Key
-    from csp.rounding.controlled import round_table
-
     read = source(data=data, by=inputs.split_names(by, "--by"))
     check_outputs({"-o": output, "--summary": summary}, [data, read.rda, key_file])
     key = None if key_file is None else Key.read(key_file)
@@ -83,9 +84,6 @@ def round_(
 
 def _columns(found: Any) -> dict[str, list[Any]]:
     """Dimensions, value, lower and upper, as decimal text."""
-    from csp.exact import UNBOUNDED, units_text
-    from csp.tables.codes import Labels
-
     release, scale = found.release, found.table.scale
     columns: dict[str, list[Any]] = {
         name: Labels.of(release.labels).column(d) for d, name in enumerate(release.names)

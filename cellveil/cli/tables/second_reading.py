@@ -9,10 +9,21 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from cellveil.cli.answers import finish
 from cellveil.front import refuse
+from cellveil.io.files import check_outputs
 from cellveil.render.screen import tell
 from cellveil.requests.option import flags_given
 from cellveil.requests.requirements import Guards
 from cellveil.requests.source import Source
+from csp.audits.second_reading import (
+    Columns,
+    by_layout,
+    layout_of,
+    parents_of,
+    reread,
+    rows_of,
+    statements_of,
+)
+from csp.release_file import read_release
 
 if TYPE_CHECKING:
     from csp.audits.second_reading import Columns, Rereading
@@ -45,10 +56,6 @@ def read_twice(
     guards : Guards
     reveal : bool
     """
-    from cellveil.io.files import check_outputs
-    from csp.audits.second_reading import reread
-    from csp.release_file import read_release
-
     check_outputs({"--summary": summary}, [release, source.data, source.rda, source.apriori])
     published, told = read_release(release)
     options = asdict(guards)
@@ -114,8 +121,6 @@ def read_again(
     InputError
         If something was asked for that this reading does not know.
     """
-    from csp.audits.second_reading import by_layout, layout_of, rows_of, statements_of
-
     check_again(source)
     columns, said = _columns(source, by), list[Any]()
     if source.rda is not None:
@@ -140,8 +145,6 @@ def read_again(
 
 def _columns(source: Source, by: Sequence[tuple[str, ...]]) -> Columns:
     """Say what the columns of the file mean."""
-    from csp.audits.second_reading import Columns, parents_of
-
     trees: dict[str, list[dict[str, str]]] = {}
     for text in source.hierarchy:
         column, equals, file = text.partition("=")
