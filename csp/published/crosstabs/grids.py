@@ -143,6 +143,7 @@ def _named(grid: CrossGrid, by: Sequence[str] | None, what: str) -> CrossGrid:
         grid.printed,
         indents={new[name]: told for name, told in grid.printed.indents.items() if name in new},
         parents={new[name]: told for name, told in grid.printed.parents.items() if name in new},
+        ends={new[name]: told for name, told in grid.printed.ends.items() if name in new},
     )
     columns = {new[name]: grid.columns[name] for name in names}
     return replace(grid, names=tuple(by), columns=columns, printed=printed)

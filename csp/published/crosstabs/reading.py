@@ -295,7 +295,8 @@ def _dimension(made: Published, d: int) -> str:
         if (column[made.relations.indices[slice(*made.relations.indptr[k : k + 2])]]
             != column[total]).any()
     }  # fmt: skip
-    used = [code for code in codes if code != root]
+    rests = {codes[one.rest] for k, one in made.rests if k == d}
+    used = [code for code in codes if code != root and code not in rests]
     inner = len(along) - (root != "")
     sums = "" if inner < 1 else f" ({inner} of them {'a sum' if inner == 1 else 'sums'} of others)"
     total = f" and {root}" if root else ("" if along else ", without a total")

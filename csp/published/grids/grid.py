@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 from csp.errors import InputError
@@ -23,6 +24,7 @@ from csp.published.grids.layout import (
     without_column_numbers,
 )  # fmt: skip
 from csp.published.names import FLAGS, VALUES
+from csp.published.of_which import are_of_which
 from csp.published.structure import Printed
 from csp.tables.hierarchies.totals import is_total
 
@@ -158,14 +160,14 @@ def read_grid(
             "of the column before"
         )
     head, across, numbers = _header(texts, shape, what, flags)
-    labels = row_labels(rows, texts, shape, head, again)
+    labels = row_labels(rows, texts, shape, head, again, what)
     told += labels.told
     aside = left_aside(texts, shape, labels.down, across, numbers, value, what)
     told += aside.told
     body = [i for k, i in enumerate(shape.body) if k not in aside.rows]
     down = [[code for k, code in enumerate(level) if k not in aside.rows] for level in labels.down]
     kept = [k for k, j in enumerate(numbers) if j not in aside.columns]
-    across = [[level[k] for k in kept] for level in across]
+    across = _with_words([[level[k] for k in kept] for level in across])
     across = [level for level in across if len({*level}) > 1] or across[-1:]
     numbers = [numbers[k] for k in kept]
     _check_repeats(down, across, body, numbers, what)
@@ -178,6 +180,9 @@ def read_grid(
     parents = {
         name: tree for name, tree in zip(names, [*above, *beyond], strict=True) if tree
     }  # fmt: skip
+    last = names[len(down) - 1]
+    ends = {last: frozenset(labels.parents.values())} if labels.parents else {}
+    parents |= {last: labels.parents} if labels.parents else {}
     entries, places = [], []
     for i in body:
         for j in numbers:
@@ -197,10 +202,24 @@ def read_grid(
             f"{_are(labels.inside)} left out"
         )
     depths = {} if above[-1] else labels.indents
-    indents = {names[len(down) - 1]: depths} if depths else {}
+    indents = {last: depths} if depths else {}
     return CrossGrid(
-        tuple(names), columns, entries, places, Printed(indents, parents), (first, *told)
+        tuple(names), columns, entries, places, Printed(indents, parents, ends), (first, *told)
     )
+
+
+def _with_words(levels: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Put "of which" above some headers before each of them; it stands below what is before it."""
+    found = [list(level) for level in levels]
+    for outer, inner in pairwise(found):
+        whole = ""
+        for j, code in enumerate(outer):
+            if not are_of_which(code):
+                whole = code
+            elif whole:
+                outer[j] = whole
+                inner[j] = f"{code.rstrip(' .:')} {inner[j]}" if inner[j] != code else code
+    return found
 
 
 def _merged(
