@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from csp.errors import InputError, argument
 from csp.exact import MAX_VALUE, UNBOUNDED, exact, most_text
 from csp.names.calls import check_choice
-from csp.published.dimensions import Dimension
 from csp.published.entries import convention_of, read_entry, sign_of
-from csp.published.of_which import OfWhich
-from csp.published.relations import all_cells, rows_of_rests, sums
 from csp.published.rounding import guessed, told_slack
 from csp.published.rows import Rows, alike, plain_item
-from csp.published.structure import Cube, Printed, structure
+from csp.published.sums.dimensions import Dimension
+from csp.published.sums.of_which import OfWhich
+from csp.published.sums.relations import all_cells, rows_of_rests, sums
+from csp.published.sums.structure import Cube, Printed, structure
 from csp.published.told import Told
 from csp.tables.codes import Labels, cell_name, numbered_codes
 from csp.tables.units import MAX_DECIMALS

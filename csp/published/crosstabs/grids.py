@@ -17,7 +17,7 @@ from csp.published.entries import sign_of
 from csp.published.grids.grid import CrossGrid, is_list, read_grid
 from csp.published.grids.kinds import SIGNS
 from csp.published.grids.layout import are_years
-from csp.published.structure import Printed
+from csp.published.sums.structure import Printed
 from csp.published.told import Told
 
 __all__ = ["grid_for", "rows_of"]

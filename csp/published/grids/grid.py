@@ -18,14 +18,15 @@ from csp.published.grids.kinds import Kinds, is_number, is_source
 from csp.published.grids.labels import plain_label, row_labels
 from csp.published.grids.layout import (
     Shape,
+    are_years,
     check_one_table,
     row_names,
     shape_of,
     without_column_numbers,
 )  # fmt: skip
 from csp.published.names import FLAGS, VALUES
-from csp.published.of_which import are_of_which
-from csp.published.structure import Printed
+from csp.published.sums.of_which import are_of_which
+from csp.published.sums.structure import Printed
 from csp.tables.hierarchies.totals import is_total
 
 __all__ = ["CrossGrid", "is_list", "read_grid"]
@@ -160,6 +161,9 @@ def read_grid(
             "of the column before"
         )
     head, across, numbers = _header(texts, shape, what, flags)
+    steps = [code for code in dict.fromkeys(across[-1]) if code]
+    if all(map(str.isdecimal, steps)) and not are_years(steps, "year"):
+        told.append(f"row {shape.header[-1] + 1} is read as a header: {', '.join(steps[:8])}")
     labels = row_labels(rows, texts, shape, head, again, what)
     told += labels.told
     aside = left_aside(texts, shape, labels.down, across, numbers, value, what)
@@ -262,7 +266,13 @@ def _header(
     """Header rows, the codes of each level over each column of numbers, and these columns."""
     head = [[*texts[i], *[""] * (shape.width - len(texts[i]))] for i in shape.header]
     if not head:
-        msg = f"{what}, row {shape.body[0] + 1}: numbers without a header above them"
+        row = texts[shape.body[0]]
+        first = next((text for text in row[1:] if is_number(text)), "1")
+        msg = (
+            f"{what}, row {shape.body[0] + 1}: numbers without a header above them; if this row is "
+            f"the header, put a word into each of its entries, such as {f'{first} persons'!r} or "
+            f"{f'year {first}'!r}; if not, put a row of names above it"
+        )
         raise InputError(msg)
     numbers = [j for j in range(shape.labels, shape.width) if j not in flags]
     levels: list[list[str]] = []

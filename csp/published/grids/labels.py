@@ -11,8 +11,9 @@ from typing import Any
 from csp.errors import InputError
 from csp.published.entries import sign_of
 from csp.published.grids.blocks import blocks_of
+from csp.published.grids.kinds import are_keys
 from csp.published.grids.layout import Shape
-from csp.published.of_which import are_of_which
+from csp.published.sums.of_which import are_of_which
 from csp.tables.hierarchies.totals import is_total
 
 __all__ = ["RowLabels", "plain_label", "row_labels"]
@@ -80,7 +81,7 @@ def row_labels(
     raw = [
         [texts[i][j] if j < len(texts[i]) else "" for i in shape.body] for j in range(shape.labels)
     ]
-    doubles = _codes_beside_names(raw)
+    doubles = _codes_beside_names(raw, names)
     for code, name in doubles.items():
         told.append(f"column {code + 1} holds codes of the names in column {name + 1}")
     raw = [column for j, column in enumerate(raw) if j not in doubles]
@@ -143,10 +144,12 @@ def _filled(raw: Sequence[Sequence[str]]) -> list[list[str]]:
     return [list(column) for column in zip(*down, strict=True)]
 
 
-def _codes_beside_names(raw: Sequence[Sequence[str]]) -> dict[int, int]:
+def _codes_beside_names(raw: Sequence[Sequence[str]], heads: Sequence[str]) -> dict[int, int]:
     """Columns of codes, each its own, beside one of names that tell all rows apart."""
     apart = [j for j, column in enumerate(raw) if all(column) and len({*column}) == len(column)]
     names = [j for j in apart if 2 * sum(map(_is_code, raw[j])) <= len(raw[j])]
+    if not names and any(map(are_keys, heads)):  # the header tells short names from codes
+        names = [j for j in apart if not are_keys(heads[j])]
     if not names:
         return {}
     found = {}

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
-from csp.published import dimensions as ways
-from csp.published.dimensions import Dimension, checked_sums
+from csp.published.sums import dimensions as ways
+from csp.published.sums.dimensions import Dimension, checked_sums
 from csp.published.told import Told
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.totals import is_total

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
-from csp.published.of_which import OfWhich, is_of_which, of_which
+from csp.published.sums.of_which import OfWhich, is_of_which, of_which
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.totals import is_total
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.published.dimensions import Dimension
+from csp.published.sums.dimensions import Dimension
 from csp.tables.codes import Labels
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from attacks import audit_published
 from csp import Release, protect
 from csp.errors import InputError
 from csp.published.crosstabs.reading import read_crosstab
-from csp.published.of_which import are_of_which, is_of_which, plain_part
+from csp.published.sums.of_which import are_of_which, is_of_which, plain_part
 from csp.tables.table import Table
 
 
