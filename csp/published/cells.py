@@ -64,7 +64,7 @@ class Published:
     notes : tuple of str
         What was found and not said, and what the reader should know.
     rests : tuple of (int, OfWhich)
-        Parts that are named without the others, with their dimension. Nobody prints their rests.
+        Parts that are named without the others, with their dimension, where no rest is printed.
     rests_from : int
         First of the relations that these make, which are the last.
     """
@@ -159,7 +159,10 @@ def published_cells(
     if printed is not None:  # a cross table has no such cell, so nobody withholds it
         ranged = hidden.copy()
         ranged[order] = False
-    rests = tuple((d, one) for d, dimension in enumerate(found) for one in dimension.rests)
+    rests = tuple(
+        (d, one) for d, dimension in enumerate(found) for one in dimension.rests
+        if one.rest >= len(known[d])
+    )  # fmt: skip
     for d, one in rests:
         ranged |= labels.codes[:, d] == one.rest
     lower[order] = np.maximum(low, least)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
-from csp.published.sums.of_which import OfWhich, is_of_which, of_which
+from csp.published.sums.of_which import OfWhich, beside_sums, of_which
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.totals import is_total
 
@@ -100,7 +100,9 @@ def with_rests(
         return dimension
     # Codes that only a hierarchy has lie between those of the table and the rests.
     shift = len(dimension.codes) - n
-    moved = tuple(OfWhich(one.parts, one.whole, one.rest + shift) for one in rests)
+    moved = tuple(
+        OfWhich(one.parts, one.whole, one.rest + (shift if one.rest >= n else 0)) for one in rests
+    )
     parent = np.concatenate([dimension.parent, np.full(len(names), -1, np.int64)])
     return Dimension((*dimension.codes, *names), parent, moved)
 
@@ -155,7 +157,8 @@ def flat(codes: Sequence[str], name: str, total: str | None) -> Dimension:
             f"{argument('total', {name: called[0]})}, or give a hierarchy"
         )
         raise InputError(msg)
-    parts = [] if root is None else [c for c in codes if c != root and not is_of_which(c)]
+    aside = beside_sums(codes)
+    parts = [] if root is None else [c for c in codes if c != root and c not in aside]
     # One part beside a total is "of which", unless the caller names the total.
     parts = [] if total is None and len(parts) == 1 else parts
     return _of(codes, dict.fromkeys(parts, root or ""))
@@ -194,10 +197,11 @@ def under(
         top = {
             whole.codes[i]: whole.codes[p] for i, p in enumerate(whole.parent.tolist()) if p >= 0
         }
+    aside = beside_sums(codes)
     beside = Counter(above.values())
     parts = {
         code: up for code, up in above.items()
-        if (beside[up] > 1 or up not in codes or up in ends) and not is_of_which(code)
+        if (beside[up] > 1 or up not in codes or up in ends) and code not in aside
     }  # fmt: skip
     return _of(codes, {**parts, **top})
 
@@ -215,16 +219,17 @@ def by_indents(codes: Sequence[str], indents: Sequence[int], total: str | None) 
         if above:
             parents[code] = above[-1][1]
         above.append((depth, code))
+    aside = beside_sums(codes)
     single = Counter(parents.values())
     parents = {
-        code: up for code, up in parents.items() if single[up] > 1 and not is_of_which(code)
+        code: up for code, up in parents.items() if single[up] > 1 and code not in aside
     }  # fmt: skip
     lost = {
         code
         for code, depth in zip(codes, indents, strict=True)
         if depth > min(indents) and code != whole
     }
-    tops = [code for code in codes if code not in parents and code not in lost]
+    tops = [code for code in codes if code not in parents and code not in lost | aside]
     # What has parts below it is a total of these, not of all.
     called = [code for code in tops if is_total(code) and code not in {*parents.values()}]
     root = whole or (called[0] if called else None)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from csp.tables.hierarchies.totals import is_total
 
-__all__ = ["OfWhich", "are_of_which", "is_of_which", "of_which", "plain_part"]
+__all__ = ["OfWhich", "are_of_which", "beside_sums", "is_of_which", "of_which", "plain_part"]
 
 _WORDS = (
     r"(?:of which|of whom|thereof|darunter|darunt\.|dar\.|dont\b|waaronder|di cui|de los cuales|"
@@ -33,6 +33,10 @@ _HEADING = re.compile(rf"\s*{_WORDS}\s*[:.]?\s*", re.IGNORECASE)
 _LEAD = re.compile(
     rf"\s*[-\u2013]?\s*(?:{_WORDS}|including|incl\.?|einschl\.)\s*:?\s*", re.IGNORECASE
 )
+
+
+_LESS = "less"
+"""What stands before the part in the name of a rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,12 @@ def is_of_which(code: str) -> bool:
 def are_of_which(label: str) -> bool:
     """Whether a heading says this of the labels below it, and nothing else."""
     return bool(_HEADING.fullmatch(label))
+
+
+def beside_sums(codes: Sequence[str]) -> frozenset[str]:
+    """Codes that add up with no others: such parts, and rests of them that are printed."""
+    parts = [code for code in codes if is_of_which(code)]
+    return frozenset(parts) | frozenset(_printed(codes, [plain_part(part) for part in parts]))
 
 
 def plain_part(code: str) -> str:
@@ -90,36 +100,43 @@ def of_which(
     Returns
     -------
     tuple of str, list of OfWhich
-        Names of the rests: further codes, which follow those that are there.
+        Names of the rests that the print does not have: further codes, behind those that it has.
     """
     place = {code: i for i, code in enumerate(codes)}
     used = {i for i, parent in enumerate(parents) if parent >= 0}
+    named = [i for i, code in enumerate(codes) if is_of_which(code) and i not in used]
+    rests = _printed(codes, [plain_part(codes[i]) for i in named])
     pairs: list[tuple[int, int]] = []
-    last = -1
+    last = total = next((i for i, code in enumerate(codes) if is_total(code)), -1)
     for i, code in enumerate(codes):
-        if not is_of_which(code) or i in used:
-            last = i
+        if i not in named:
+            last = last if code in rests else i
             continue
-        whole = place.get(above.get(code, ""), last)
-        if whole >= 0:
+        own = next((c for c, part in rests.items() if part == plain_part(code)), None)
+        if own is not None:  # its rest names the whole
+            whole = place.get(own.rpartition(_LESS)[0].strip(), total)
+        else:
+            whole = place.get(above.get(code, ""), last)
+        if whole >= 0 and (alone or _fits((i,), whole, lines)):
             pairs.append((i, whole))
     if alone and not pairs and len(codes) == 2 and not used:
         pairs = _single(codes, lines)
     groups: list[tuple[tuple[int, ...], int]] = [((part,), whole) for part, whole in pairs]
-    if alone:
-        for whole in dict.fromkeys(whole for _, whole in pairs):
-            parts = tuple(part for part, top in pairs if top == whole)
-            if len(parts) > 1 and _apart(parts, whole, lines):
-                groups.append((parts, whole))
+    for whole in dict.fromkeys(whole for _, whole in pairs):
+        parts = tuple(part for part, top in pairs if top == whole)
+        if len(parts) > 1 and (
+            (alone and _fits(parts, whole, lines)) or _rest_name(codes, parts, whole) in place
+        ):
+            groups.append((parts, whole))
     names: list[str] = []
     found: list[OfWhich] = []
     for parts, whole in groups:
         # A difference is what it says, whether or not the parts overlap.
-        name = " less ".join([codes[whole], *(plain_part(codes[part]) for part in parts)])
-        if name in place:
-            continue
-        found.append(OfWhich(parts, whole, len(codes) + len(names)))
-        names.append(name)
+        name = _rest_name(codes, parts, whole)
+        if name not in place:
+            place[name] = len(codes) + len(names)
+            names.append(name)
+        found.append(OfWhich(parts, whole, place[name]))
     return tuple(names), found
 
 
@@ -138,7 +155,7 @@ def _single(
     return [(part, tops[0])] if less.any() and (less | same).all() else []
 
 
-def _apart(
+def _fits(
     parts: Sequence[int], whole: int,
     lines: tuple[NDArray[np.int64], NDArray[np.bool_]] | None,
 ) -> bool:  # fmt: skip
@@ -148,3 +165,23 @@ def _apart(
     values, shown = lines
     both = shown[[*parts, whole]].all(axis=0)
     return bool((values[list(parts)][:, both].sum(axis=0) <= values[whole][both]).all())
+
+
+def _rest_name(codes: Sequence[str], parts: Sequence[int], whole: int) -> str:
+    """Name what parts leave; a difference is what it says, whether or not the parts overlap.
+
+    It does not have the name of a total, or it would be taken for one where it is read back.
+    """
+    top = "" if is_total(codes[whole]) else codes[whole]
+    return f"{top}{''.join(f' {_LESS} {plain_part(codes[part])}' for part in parts)}".strip()
+
+
+def _printed(codes: Sequence[str], parts: Sequence[str]) -> dict[str, str]:
+    """Find rests that are codes themselves, as this program writes them, and what each is less."""
+    found = {}
+    for part in parts:
+        for code in codes:
+            if code == f"{_LESS} {part}" or code.endswith(f" {_LESS} {part}"):
+                found[code] = part
+    # Those of one part come first.
+    return dict(sorted(found.items(), key=lambda pair: len(pair[0])))
