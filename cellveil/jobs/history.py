@@ -11,7 +11,7 @@ import numpy as np
 
 from cellveil.io.kept import Kept, keep_again, kept_from
 from cellveil.jobs.job import Job
-from cellveil.jobs.together import attacked_together, cells_words, differ, places_of
+from cellveil.jobs.together import Required, attacked_together, cells_words, differ, places_of
 from csp.clock import Clock
 from csp.formats.files import Together
 from csp.mechanism import Protected
@@ -91,16 +91,18 @@ class Archive:
             told += one.told
         return Kept(marks, tuple(told))
 
-    def told(self, names: Sequence[str], new: Release, clock: Clock) -> list[str]:
+    def told(self, names: Sequence[str], protected: Protected, clock: Clock) -> list[str]:
         """Say what changed since the last run, and what all releases tell together.
 
         Raises
         ------
         InputError
-            If a cell that is suppressed can be worked out from several releases.
+            If a cell that is suppressed can be worked out from several releases, or a sensitive
+            one narrowed below what the rules require.
         OutOfTime
             If the time did not suffice to see.
         """
+        new = protected.release
         past = self.of_group(names, new)
         if not past:
             return [self._none()] if self.folder is not None else []
@@ -108,7 +110,7 @@ class Archive:
         whose = [path.name for path in past]
         return [
             *_changes(releases[-1], new, whose[-1]),
-            *attacked_together(releases, whose, new, clock),
+            *attacked_together(releases, whose, new, clock, Required.of(protected)),
         ]
 
     def _none(self) -> str:

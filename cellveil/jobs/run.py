@@ -191,7 +191,7 @@ def _solved(
         phase(f"attacking {', '.join(names)}")
         found = attacked(protected, clock, stated=stated)
     with naming(said):
-        told = past.told(names, protected.release, clock)
+        told = past.told(names, protected, clock)
     said_of = (*kept.told, *kept.worked_out(protected, "by_hand"), *told)
     return _Solved(group, tables, protected, found, said_of)
 
