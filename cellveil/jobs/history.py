@@ -71,11 +71,14 @@ class Archive:
         ]  # fmt: skip
         return sorted(found, key=_number)
 
-    def kept(self, job: Job, names: Sequence[str], table: Table, recode: Sequence[str]) -> Kept:
+    def kept(
+        self, job: Job, names: Sequence[str], table: Table, recode: Sequence[str],
+        hierarchies: Sequence[str],
+    ) -> Kept:  # fmt: skip
         """Cells that stay suppressed: those of last runs, and of the file that the job names."""
         asked = job.asked.earlier
         marks, told = np.zeros(table.n_cells, bool), list[str]()
-        named = kept_from(asked, table, recode)
+        named = kept_from(asked, table, recode, hierarchies)
         found = [] if named is None else [named]
         past = self.of_group(names, table)
         # The newest of each table; where tables were renamed, the newest of each old name.
@@ -83,7 +86,7 @@ class Archive:
         if not last:
             last = {_head(path): path for path in past}
         found += [
-            keep_again(read_release(path)[0], table, asked, path.name, recode)
+            keep_again(read_release(path)[0], table, asked, path.name, recode, hierarchies)
             for path in sorted({*last.values()}, key=_number)
         ]
         for one in found:

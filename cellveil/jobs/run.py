@@ -176,7 +176,8 @@ def _solved(
             for statement in statements
         ]
         recode = [*dict.fromkeys(text for one in group for text in one.source.recode)]
-        kept = past.kept(job, names, whole, recode)
+        trees = [*dict.fromkeys(text for one in group for text in one.source.hierarchy)]
+        kept = past.kept(job, names, whole, recode, trees)
     # What is attacked together with earlier releases afterwards needs time, too.
     limit = clock.within(0.8 * clock.left) if past.of_group(names, whole) else clock
     phase(f"protecting {', '.join(names)}")
