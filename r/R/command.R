@@ -83,7 +83,7 @@ in_r <- function(text) {
 as_argument <- function(option) {
   name <- gsub("-", "_", sub("^--([a-z-]+).*", "\\1", option), fixed = TRUE)
   value <- sub("^--[a-z-]+ ?", "", option)
-  if (!nzchar(value)) return(paste(name, "="))
+  if (!nzchar(value)) return(paste0(name, "="))
   if (grepl("=", value, fixed = TRUE)) {
     return(sprintf("%s = c(%s = \"%s\")", name, sub("=.*", "", value), sub("^[^=]*=", "", value)))
   }

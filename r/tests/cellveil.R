@@ -63,7 +63,7 @@ says("say --aggregated, or --time-limit 20", "say aggregated = TRUE, or time_lim
 says("say it with --negative allow; --no-singletons", "say it with negative = \"allow\"; singletons = FALSE")
 says("declare --na NA or --na ''", "declare na = \"NA\" or na = \"\"")
 says("(--keep-codes COLUMN=FILE)", "(keep_codes = c(COLUMN = \"FILE\"))")
-says("--rda is for protect", "rda = is for protect")
+says("--rda is for protect", "rda= is for protect")
 cells <- data.frame(region = c("N", "S", "Total"), n = c(4, 5, 9))
 refused(protect(cells, "region", "FREQ(3,10)", value = "n", contributor = "n", aggregated = TRUE), "contributor")
 message_of <- function(call) tryCatch({ call; "" }, error = conditionMessage)
