@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from csp.errors import InputError, argument, phrase
 from csp.exact import MAX_VALUE, most_text
 from csp.published.cells import Published, published_cells
+from csp.published.door import with_places
 from csp.published.entries import Convention, Entry, convention_of, read_entry, sign_of
 from csp.published.grids.grid import CrossGrid
 from csp.published.grids.layout import are_years
@@ -163,8 +163,7 @@ def _published(grid: CrossGrid, entries: Sequence[str], told: Told) -> Published
     try:
         return published_cells(grid.columns, grid.names, entries, told, printed=grid.printed)
     except InputError as error:
-        msg = re.sub(r"^row ([0-9]+)(?=:)", lambda m: _place(grid, int(m[1]) - 1), error.template)
-        raise InputError(msg) from error
+        raise InputError(with_places(grid, error.template)) from error
 
 
 def _extended(

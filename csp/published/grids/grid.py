@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from csp.errors import InputError
+from csp.errors import InputError, argument
 from csp.published.entries import sign_of
 from csp.published.grids.asides import left_aside, with_flags_beside
 from csp.published.grids.kinds import Kinds, is_number, is_source
@@ -25,7 +25,7 @@ from csp.published.grids.layout import (
     without_column_numbers,
 )  # fmt: skip
 from csp.published.names import FLAGS, VALUES
-from csp.published.sums.of_which import are_of_which
+from csp.published.sums.of_which import are_of_which, is_of_which
 from csp.published.sums.structure import Printed
 from csp.tables.hierarchies.totals import is_total
 
@@ -171,7 +171,9 @@ def read_grid(
     body = [i for k, i in enumerate(shape.body) if k not in aside.rows]
     down = [[code for k, code in enumerate(level) if k not in aside.rows] for level in labels.down]
     kept = [k for k, j in enumerate(numbers) if j not in aside.columns]
-    across = _with_words([[level[k] for k in kept] for level in across])
+    across = _with_words(
+        [[level[k] for k in kept] for level in across], [numbers[k] for k in kept], what
+    )
     across = [level for level in across if len({*level}) > 1] or across[-1:]
     numbers = [numbers[k] for k in kept]
     _check_repeats(down, across, body, numbers, what)
@@ -212,8 +214,16 @@ def read_grid(
     )
 
 
-def _with_words(levels: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Put "of which" above some headers before each of them; it stands below what is before it."""
+def _with_words(
+    levels: Sequence[Sequence[str]], numbers: Sequence[int], what: str
+) -> list[list[str]]:
+    """Put "of which" above some headers before each of them; it stands below what is before it.
+
+    Raises
+    ------
+    InputError
+        If what is before it is divided itself: the parts may be of that, or of all.
+    """
     found = [list(level) for level in levels]
     for outer, inner in pairwise(found):
         whole = ""
@@ -221,6 +231,16 @@ def _with_words(levels: Sequence[Sequence[str]]) -> list[list[str]]:
             if not are_of_which(code):
                 whole = code
             elif whole:
+                inside = [inner[k] for k in range(j) if outer[k] == whole]
+                if len({one for one in inside if not is_of_which(one)}) > 1:
+                    others = [c for c in dict.fromkeys(levels[0]) if not are_of_which(c)]
+                    msg = (
+                        f"{what}, column {numbers[j] + 1}: {code!r} stands behind {whole!r}, which "
+                        "is divided, so it is not clear what these are parts of; put them right "
+                        "behind the column that they are a part of, or name the other columns with "
+                        + argument("value", ",".join(others))
+                    )
+                    raise InputError(msg)
                 outer[j] = whole
                 inner[j] = f"{code.rstrip(' .:')} {inner[j]}" if inner[j] != code else code
     return found

@@ -146,7 +146,9 @@ def _filled(raw: Sequence[Sequence[str]]) -> list[list[str]]:
 
 def _codes_beside_names(raw: Sequence[Sequence[str]], heads: Sequence[str]) -> dict[int, int]:
     """Columns of codes, each its own, beside one of names that tell all rows apart."""
-    apart = [j for j, column in enumerate(raw) if all(column) and len({*column}) == len(column)]
+    # Totals of blocks come back, and have no code.
+    plain = [[text for text in column if not is_total(text)] for column in raw]
+    apart = [j for j, column in enumerate(raw) if all(column) and len({*plain[j]}) == len(plain[j])]
     names = [j for j in apart if 2 * sum(map(_is_code, raw[j])) <= len(raw[j])]
     if not names and any(map(are_keys, heads)):  # the header tells short names from codes
         names = [j for j in apart if not are_keys(heads[j])]
@@ -155,7 +157,9 @@ def _codes_beside_names(raw: Sequence[Sequence[str]], heads: Sequence[str]) -> d
     found = {}
     for j, column in enumerate(raw):
         filled = [text for text in column if text]
-        few = len(column) - len(filled) <= max(1, len(column) // 3)
+        bare = [not text and not is_total(name)
+                for text, name in zip(column, raw[names[0]], strict=True)]  # fmt: skip
+        few = sum(bare) <= max(1, len(column) // 3)
         if j not in names and few and len({*filled}) == len(filled) and all(map(_is_code, filled)):
             found[j] = names[0]
     return found

@@ -67,3 +67,10 @@ def test_one_that_is_not_the_sum_is_a_fault_of_the_table() -> None:
         read_crosstab(
             [HEAD, A, B, ["Zusammen", 12, 15, 27], C, D, SOUTH, ["Insgesamt", 17, 22, 39]]
         )
+
+
+def test_codes_beside_names_where_blocks_have_none() -> None:
+    rows = [[None, *HEAD], [101, *A], [102, *B], [None, *NORTH], [201, *C], [202, *D],
+            [None, *SOUTH], [None, *ALL]]  # fmt: skip
+    rows[0][0] = "Kreis-Nr."
+    assert sums(read_crosstab(rows)) == sums(read_crosstab([HEAD, A, B, NORTH, C, D, SOUTH, ALL]))

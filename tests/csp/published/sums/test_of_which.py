@@ -142,3 +142,14 @@ def test_a_part_beside_indented_ones_is_not_a_part_of_all() -> None:
             ["  wheat", 4], ["  rye", 6], ["Total", 60]]  # fmt: skip
     table = read_crosstab(rows)
     assert cells(table)["Trade less retail",] == 30
+
+
+def test_parts_behind_a_heading_that_is_divided_are_asked_for() -> None:
+    rows = [["Region", "Total", "Men", None, "of which", None],
+            [None, None, "young", "old", "apprentices", "foreign"],
+            ["N", 40, 10, 20, 4, 5], ["S", 80, 30, 10, 6, 7],
+            ["Total", 120, 40, 30, 10, 12]]  # fmt: skip
+    with pytest.raises(InputError, match=r"column 5: 'of which' stands behind 'Men'.*Total,Men"):
+        read_crosstab(rows)
+    with_named = cells(read_crosstab([[*r[:2], *r[4:]] for r in rows]))
+    assert with_named["N", "less apprentices"] == 40 - 4
