@@ -189,19 +189,25 @@ def published_cells(
             made = _finer(made) if guess.finer else made
     if slack and not told.exact:
         made = _rounded(made, slack, least)
-    lone = [
-        name for name, d in zip(names, found, strict=True) if (d.parent < 0).all() and not d.rests
-    ]
-    if lone and len(lone) == len(names):
-        notes.append("nothing adds up: no total was found among the codes")
-    elif lone:
-        notes.append(f"no total was found among the codes of {', '.join(lone)}: they bind nothing")
+    notes += _unbound(names, found)
     absent = n - len(order) - (0 if printed is not None else int(ranged.sum()))
     if absent and told.absent == "withheld" and printed is None:
         notes.append(
             f"{absent} {'cell has' if absent == 1 else 'cells have'} no row and count as withheld"
         )
     return replace(made, notes=tuple(notes))
+
+
+def _unbound(names: Sequence[str], found: Sequence[Dimension]) -> list[str]:
+    """Say which dimensions have no sums."""
+    lone = [
+        name for name, d in zip(names, found, strict=True) if (d.parent < 0).all() and not d.rests
+    ]
+    if lone and len(lone) == len(names):
+        return ["nothing adds up: no total was found among the codes"]
+    if lone:
+        return [f"no total was found among the codes of {', '.join(lone)}: they bind nothing"]
+    return []
 
 
 # ---- codes and cells -----------------------------------------------------------------------------
