@@ -117,3 +117,22 @@ def test_intervals_that_are_too_narrow_together_are_refused() -> None:
     assert before == both
     said = attacked_together([old], ["t.001.json"], new, UNLIMITED, required(3, 30))
     assert "1 sensitive cell has a narrower interval than the rules require from one" in said[-1]
+
+    # Two blocks that share a square: each alone leaves more room than both.
+    first, second = hide(*square, (0, 2), (1, 2)), hide(*square, (2, 0), (2, 1))
+    cell, value = (rows[1], columns[1]), 5
+    at = np.array([i for i, label in enumerate(table.labels) if label == cell])
+    each, both = [interval([one], cell) for one in (first, second)], interval([first, second], cell)
+    assert all(low < both[0] or high > both[1] for low, high in each)
+    low, high = max(low for low, _ in each), min(high for _, high in each)
+    assert (low, high) != both
+    with pytest.raises(InputError, match="1 suppressed cell can be narrowed below") as error:
+        attacked_together(
+            [first], ["t.001.json"], second, UNLIMITED, required(value - low, high - value)
+        )
+    # Cells of the third row were published then, and hiding them is no help.
+    lines = {f"{rows[2]},{columns[c]},p" for c in (0, 1)}
+    assert all(line in str(error.value) for line in lines)
+    fits = required(value - both[0], both[1] - value)
+    said = attacked_together([first], ["t.001.json"], second, UNLIMITED, fits)
+    assert "No suppressed cell can be worked out" in said[-1]
