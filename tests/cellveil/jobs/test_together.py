@@ -130,7 +130,7 @@ def test_intervals_that_are_too_narrow_together_are_refused() -> None:
         attacked_together(
             [first], ["t.001.json"], second, UNLIMITED, required(value - low, high - value)
         )
-    # Cells of the third row were published then, and hiding them is no help.
+    # Cells of the third row were published then, and hiding them does not help.
     lines = {f"{rows[2]},{columns[c]},p" for c in (0, 1)}
     assert all(line in str(error.value) for line in lines)
     fits = required(value - both[0], both[1] - value)
