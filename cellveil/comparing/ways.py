@@ -221,7 +221,11 @@ class Trials:
 
     @cached_property
     def _protected(self) -> Protected:
-        return self._mechanism.protect(self._table, time_limit=self._clock().part(0.6).seconds)
+        limit = self._clock().part(0.6).seconds
+        done = self._mechanism.protect(self._table, time_limit=limit)
+        if done.suppression.stopped == "interrupt":
+            raise KeyboardInterrupt  # a comparison with what was found by then would mislead
+        return done
 
     @cached_property
     def _matched(self) -> Told:
@@ -233,6 +237,8 @@ class Trials:
             found = matching(release, self._mechanism, time_limit=clock.seconds)
         except CellveilError as error:
             return Told(words=str(error))
+        if found.interrupted:
+            raise KeyboardInterrupt
         low, high = np.full((2, self._table.n_cells), np.nan)
         unit = 10 ** (self._table.scale - release.scale)
         low[found.cells], high[found.cells] = found.lower * unit, found.upper * unit
