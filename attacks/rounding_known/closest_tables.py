@@ -16,6 +16,7 @@ from attacks.fibre import kernel_walk
 from attacks.fibre.consistent_tables import Fibre, Part, check_size
 from csp.clock import Clock
 from csp.errors import InputError, argument
+from csp.names.calls import expect, named_errors, whole_number
 from csp.release.release import Release
 from csp.rounding.controlled import round_table
 from csp.rounding.rounded import Rounded
@@ -85,6 +86,7 @@ class Unrounding:
         )
 
 
+@named_errors
 def undo_rounding(
     rounded: Rounded, *, max_tables: int = 1_000_000, time_limit: float | None = None
 ) -> Unrounding:
@@ -108,8 +110,8 @@ def undo_rounding(
     Raises
     ------
     InputError
-        If more tables are consistent with what is published, or cells went further than to the
-        multiples next to them.
+        If more tables are consistent with what is published, cells went further than to the
+        multiples next to them, or only small counts were rounded and no key chose.
     OutOfTime
         If the time limit passed first.
 
@@ -126,7 +128,15 @@ def undo_rounding(
     >>> undo_rounding(rounded)
     Unrounding(81 of 217 consistent tables left)
     """
+    expect(rounded, Rounded, "rounded")
+    whole_number("max_tables", max_tables)
     clock = Clock.of(time_limit)
+    if rounded.small and not rounded.keyed:
+        msg = (
+            "only small counts were rounded; what knowing that tells is computed for tables all of "
+            "whose cells were rounded (small=False)"
+        )
+        raise InputError(msg)
     if rounded.reach >= rounded.base:
         msg = (
             "cells went further than to the multiples next to them, and which ones is not "

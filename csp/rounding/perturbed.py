@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.exact import MAX_VALUE, Number, ceil_fraction, exact
-from csp.names.calls import expect, named_errors
+from csp.exact import MAX_VALUE, Number, ceil_fraction
+from csp.names.calls import expect, named_errors, number_given
 from csp.names.guesses import Guided
 from csp.release.release import Release
 from csp.tables.codes import Labels, text_codes
@@ -116,6 +117,9 @@ def noisy_table(table: Table, data: Any, value: str, reach: Number | str) -> Noi
     Noisy(9 cells)
     """
     expect(table, Table, "table")
+    expect(value, str, "value")
+    if not isinstance(reach, str):
+        _reach("reach", reach)
     named = [reach] if isinstance(reach, str) else []
     columns = read_columns(data, [*table.names, value, *named], {value, *named}).arrays
     codes = [text_codes(column) for column in columns[: len(table.names)]]
@@ -132,8 +136,9 @@ def noisy_table(table: Table, data: Any, value: str, reach: Number | str) -> Noi
         raise InputError(msg)
     unit, (lower, upper, values) = 10**table.scale, np.zeros((3, table.n_cells), np.int64)
     for row, cell in enumerate(places.tolist()):
-        number = exact(columns[len(codes)][row]) * unit
-        far = exact(columns[-1][row] if named else reach) * unit
+        number = number_given(f"row {row + 1}: {value}", columns[len(codes)][row]) * unit
+        far = reach if not named else columns[-1][row]
+        far = _reach(f"row {row + 1}: {reach}" if named else "reach", far) * unit
         if abs(number) + abs(far) > MAX_VALUE:
             msg = f"row {row + 1}: the number, or how far it may be off, is too large"
             raise InputError(msg)
@@ -150,3 +155,21 @@ def noisy_table(table: Table, data: Any, value: str, reach: Number | str) -> Noi
     for array in (lower, upper, values):
         array.flags.writeable = False
     return Noisy(table, values, lower, upper)
+
+
+def _reach(name: str, value: Any) -> Fraction:
+    """How far a published number may be off, as a number of the measure.
+
+    Raises
+    ------
+    InputError
+        If it is not a number, or negative.
+    """
+    found = number_given(name, value, "number, how far published numbers may be from the true ones")
+    if found < 0:
+        msg = (
+            f"{name} says how far published numbers may be from the true ones, and cannot be "
+            f"negative, got {value!r}; give 0 or more, or the column that says so"
+        )
+        raise InputError(msg)
+    return found

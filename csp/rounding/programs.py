@@ -105,13 +105,11 @@ def relaxed(near: Neighbours, cost: NDArray[np.int64], solver: Solver, clock: Cl
     import pulp
 
     table, base = near.table, near.base
-    n = table.n_cells
     down = near.floor - 1 >= np.floor_divide(table.lower, base)
-    further = np.ones(n, dtype=bool) if table.structural is None else ~table.structural
     program = pulp.LpProblem("rounding", pulp.LpMinimize)
     up = [program.add_variable(f"u{j}", cat="Binary") for j in range(len(near.cells))]
-    above = _flags(program, "a", further)
-    below = _flags(program, "b", further & down)
+    above = _flags(program, "a", near.further)
+    below = _flags(program, "b", near.further & down)
     steps: list[dict[int, Any]] = [dict(zip(near.cells.tolist(), up, strict=True)), above, below]
     right = -(table.relations @ near.floor)
     for row in range(table.relations.shape[0]):

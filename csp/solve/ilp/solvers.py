@@ -17,7 +17,7 @@ from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError
 from csp.highs import run_interruptibly, set_start
 
-__all__ = ["Solver", "bound_of", "solve", "solver_named", "solvers"]
+__all__ = ["Solver", "bound_of", "check_solver", "solve", "solver_named", "solvers"]
 
 Solver = Any
 """A solver object of PuLP, its name, or None for HiGHS."""
@@ -68,6 +68,25 @@ def solver_named(name: str) -> str:
         msg = f"PuLP does not find a solver {name!r} here; it finds {', '.join(able)}"
         raise InputError(msg)
     return (exact + like)[0]
+
+
+def check_solver(solver: Solver) -> None:
+    """Refuse, before any work, what PuLP cannot run.
+
+    Raises
+    ------
+    InputError
+    """
+    if solver is None:
+        return
+    if isinstance(solver, str):
+        solver_named(solver)
+    elif not callable(getattr(solver, "actualSolve", None)):
+        msg = (
+            f"solver must be the name of a solver or a solver object of PuLP, got {solver!r}; "
+            f"PuLP finds {', '.join(solvers())}"
+        )
+        raise InputError(msg)
 
 
 def solve(

@@ -37,16 +37,16 @@ def test_an_improved_choice_is_additive_and_no_more_expensive(table, base: int) 
 
 
 def test_a_choice_far_from_the_best_is_improved() -> None:
-    """Of 9 x 9 x 9 the first choice is far off; what is left of that is less than a fifth."""
-    table = synthetic.frequency_nd((9, 9, 9), 2)
+    """Begun from one for the opposite costs, what is left of its excess is less than a fifth."""
+    table = synthetic.frequency_nd((7, 7, 7), 4)
     near = Neighbours.of(table, 5)
-    first = some_choice(near, near.cost, UNLIMITED)
+    first = some_choice(near, -near.cost, UNLIMITED)
     assert first is not None
     best = round_table(table, 5)
     assert best.proven
     better = improved(near, near.cost, first, Clock.of(60))
     off = [int(near.rest.sum() + near.cost @ one) - best.distance for one in (first, better)]
-    assert 0 <= off[1] < off[0] / 5
+    assert 0 <= 5 * off[1] < off[0]
 
 
 @examples(15)
@@ -75,7 +75,7 @@ def test_a_table_without_any_choice_has_none_to_begin_with() -> None:
 @pytest.mark.parametrize("many", [0, 10**9])
 def test_a_bound_is_stated_where_the_time_ends_first(monkeypatch, many: int) -> None:
     monkeypatch.setattr(programs, "_MANY", many)
-    found = round_table(synthetic.frequency_nd((12, 12, 12), 1), 5, time_limit=4)
+    found = round_table(synthetic.frequency_nd((12, 12, 12), 1), 5, time_limit=2)
     assert not found.proven
     assert found.bound is not None
     assert found.bound <= found.distance < 1.6 * found.bound
