@@ -110,8 +110,8 @@ def undo_rounding(
     Raises
     ------
     InputError
-        If more tables are consistent with what is published, cells went further than to the
-        multiples next to them, or only small counts were rounded and no key chose.
+        If more tables are consistent with what is published, or cells went further than to the
+        multiples next to them.
     OutOfTime
         If the time limit passed first.
 
@@ -131,12 +131,6 @@ def undo_rounding(
     expect(rounded, Rounded, "rounded")
     whole_number("max_tables", max_tables)
     clock = Clock.of(time_limit)
-    if rounded.small and not rounded.keyed:
-        msg = (
-            "only small counts were rounded; what knowing that tells is computed for tables all of "
-            "whose cells were rounded (small=False)"
-        )
-        raise InputError(msg)
     if rounded.reach >= rounded.base:
         msg = (
             "cells went further than to the multiples next to them, and which ones is not "
@@ -160,9 +154,15 @@ def undo_rounding(
         lower, upper = alone.T.copy()
         return Unrounding(release, size, size, lower, upper, alone, 0)
     published = rounded.values[fibre.cells]
-    moves = [_moves(part, published[part.cells], clock) for part in fibre.parts]
+    moves = []
+    if not rounded.small:
+        moves = [_moves(part, published[part.cells], clock) for part in fibre.parts]
     found = _Left(rounded, fibre)
     for block in fibre.blocks(time_limit=clock.seconds):
+        clock.check("every consistent table was looked at")
+        if rounded.small:  # what may move depends on the true table: each is rounded again
+            found.add(block, np.ones(len(block), dtype=bool))
+            continue
         kept, tied = np.ones(len(block), bool), np.zeros(len(block), bool)
         for part, some in zip(fibre.parts, moves, strict=True):
             least = _cheapest(block[:, part.cells] - published[part.cells], some, base)
@@ -237,7 +237,7 @@ class _Left:
             self._run += 1
             table = self._rounded.release.table(block[i])
             bare = table.replace(lower=self._rounded.table.lower, upper=self._rounded.table.upper)
-            again = round_table(bare, self._rounded.base_text)
+            again = round_table(bare, self._rounded.base_text, small=self._rounded.small)
             keep[i] = bool((again.values == self._rounded.values).all())
         if keep.any():
             some = block[keep]

@@ -69,10 +69,13 @@ class Noisy(Perturbed):
     ----------
     lower, upper : (n,) int64
         Between what the published numbers say that the true values lie, in units.
+    exact : tuple of Fraction
+        What is published, in units, without rounding.
     """
 
     lower: NDArray[np.int64]
     upper: NDArray[np.int64]
+    exact: tuple[Fraction, ...]
 
     def stated(self) -> tuple[NDArray[np.int64], NDArray[np.int64], str]:
         """Between what ends the true values lie, by what is published, and that in words."""
@@ -135,14 +138,18 @@ def noisy_table(table: Table, data: Any, value: str, reach: Number | str) -> Noi
         msg = f"cell {table.cell(cell)} has {many}; give one row for each cell"
         raise InputError(msg)
     unit, (lower, upper, values) = 10**table.scale, np.zeros((3, table.n_cells), np.int64)
+    published = [Fraction(0)] * table.n_cells
     for row, cell in enumerate(places.tolist()):
         number = number_given(f"row {row + 1}: {value}", columns[len(codes)][row]) * unit
         far = reach if not named else columns[-1][row]
         far = _reach(f"row {row + 1}: {reach}" if named else "reach", far) * unit
         if abs(number) + abs(far) > MAX_VALUE:
-            msg = f"row {row + 1}: the number, or how far it may be off, is too large"
+            msg = (
+                f"row {row + 1}: the number, or how far it may be off (reach), is more than 2**53 "
+                "units; give thousands, or correct it"
+            )
             raise InputError(msg)
-        values[cell] = round(number)
+        values[cell], published[cell] = round(number), number
         lower[cell], upper[cell] = ceil_fraction(number - far), (number + far) // 1
     off = (table.values < lower) | (table.values > upper)
     if off.any():
@@ -154,7 +161,7 @@ def noisy_table(table: Table, data: Any, value: str, reach: Number | str) -> Noi
         raise InputError(msg)
     for array in (lower, upper, values):
         array.flags.writeable = False
-    return Noisy(table, values, lower, upper)
+    return Noisy(table, values, lower, upper, tuple(published))
 
 
 def _reach(name: str, value: Any) -> Fraction:

@@ -143,6 +143,10 @@ def test_real_tables_have_the_totals_that_are_known() -> None:
         ("hair_and_eyes", ("Total", "Total"), 592), ("hair_and_eyes", ("blond", "Total"), 127),
         ("occupations", ("Total", "Total"), 3498), ("smokers", ("men", "Total", "Total"), 1298),
         ("smokers", ("Total", "lung cancer", "Total"), 709),
+        # By cigarettes a day, Table V of the paper, as Smoking_DollHill1950 of the R package HSAUR3.
+        ("smokers", ("men", "lung cancer", "smokers"), 33 + 250 + 196 + 136 + 32),
+        ("smokers", ("men", "lung cancer", "non-smokers"), 2),
+        ("smokers", ("men", "other", "non-smokers"), 27),
         ("titanic", ("Total", "Total", "Total"), 2201),
         ("titanic", ("Total", "Total", "saved"), 711),
         ("titanic", ("crew", "Total", "Total"), 885), ("titanic", ("Total", "woman", "Total"), 425),

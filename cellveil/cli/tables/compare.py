@@ -38,7 +38,8 @@ def compare(
         str,
         option(
             "Ways to publish, by commas: suppress, intervals, intervals:GRID, round:BASE (the "
-            "closest additive table of multiples), random:BASE (one by a key).",
+            "closest additive table of multiples), random:BASE (one by a key), and either with "
+            ":small behind it (counts below the base alone).",
             "METHODS",
         ),
     ] = "suppress,intervals,round:5",
@@ -142,8 +143,9 @@ def _write(
 
 _SHOWN = {
     "withheld": "withheld", "changed": "changed", "mean_error": "mean error",
-    "largest_error": "largest", "sensitive": "sensitive", "short": "below level",
-    "known": "known", "narrowest": "narrowest", "wanted": "asked for",
+    "largest_error": "largest", "proven": "proved best", "sensitive": "sensitive",
+    "short": "below level", "short_inside": "to insiders too", "known": "known",
+    "narrowest": "narrowest", "wanted": "asked for",
 }  # fmt: skip
 
 
@@ -168,4 +170,6 @@ def _show(found: Comparison) -> None:
 
 
 def _number(value: float | None) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return "" if value is None else f"{value:,.6g}"
