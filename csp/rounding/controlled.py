@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from csp.clock import Clock
 from csp.decoys.key import Key
-from csp.errors import InputError, argument
+from csp.errors import InputError, argument, phrase
 from csp.exact import MAX_VALUE, Number, units_text
 from csp.names.calls import expect, named_errors, number_given
 from csp.rounding.neighbours import Neighbours, coins
@@ -131,11 +131,12 @@ def base_units(table: Table, base: Number) -> int:
             "the table is made"
         )
         raise InputError(msg)
-    units = number_given("base", base) * 10**table.scale
+    named = phrase("base", "--base")
+    units = number_given(named, base) * 10**table.scale
     if units.denominator > 1 or not 2 <= units <= MAX_VALUE:
         least = units_text(2, table.scale)
         kind = f"number of {table.scale} decimal places" if table.scale else "whole number"
-        msg = f"base must be a {kind} and at least {least}, got {base!r}"
+        msg = f"{named} must be a {kind} and at least {least}, got {base!r}"
         raise InputError(msg)
     return int(units)
 
