@@ -153,7 +153,7 @@ class Comparison(metaclass=Guided):
 def compare(
     table: Table, rules: Mechanism | Rule | str | Callable[[Table], Any],
     methods: Sequence[str | Noise] = ("suppress", "intervals", "round:5"), *,
-    key: Key | None = None, attack: bool = True, time_limit: float | None = None,
+    key: Key | None = None, name: str = "", attack: bool = True, time_limit: float | None = None,
 ) -> Comparison:  # fmt: skip
     """Publish one table in several ways, and judge them by one audit.
 
@@ -170,6 +170,8 @@ def compare(
         `Noise` names the numbers of another program.
     key : Key, optional
         Of random rounding; a new one by default, so that its figures differ from call to call.
+    name : str
+        Of the table in random rounding, as for `csp.round_table`.
     attack : bool
         Whether to find out what an attacker learns who knows the method, where that is feasible.
     time_limit : float, optional
@@ -197,6 +199,7 @@ def compare(
     """
     expect(table, Table, "table")
     expect(attack, bool, "attack")
+    expect(name, str, "name")
     if key is not None:
         expect(key, Key, "key")
     Clock.of(time_limit)  # that it is a limit is seen before the work
@@ -204,7 +207,7 @@ def compare(
     check_methods(table, mechanism, methods)
     trials = Trials(
         table, mechanism, Key.new() if key is None else key, lambda: Clock.of(time_limit),
-        attack=attack,
+        name=name, attack=attack,
     )  # fmt: skip
     return Comparison(table, mechanism, tuple(trials.tried(method) for method in methods))
 

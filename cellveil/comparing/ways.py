@@ -212,16 +212,18 @@ class Trials:
         Of random rounding.
     clock : Clock
         For each way, its attack included.
+    name : str
+        Of the table in random rounding.
     attack : bool
         Whether to try what an attacker learns who knows the method.
     """
 
     def __init__(
         self, table: Table, mechanism: Mechanism, key: Key, clock: Callable[[], Clock], *,
-        attack: bool,
+        name: str, attack: bool,
     ) -> None:  # fmt: skip
         self._table, self._mechanism, self._key = table, mechanism, key
-        self._clock, self._attack = clock, attack
+        self._clock, self._name, self._attack = clock, name, attack
         self.problem = mechanism.problem(table)
 
     def tried(self, method: str | Noise) -> Way:
@@ -246,8 +248,9 @@ class Trials:
         key = self._key if kind == "random" else None
         base, _, small = amount.partition(":")
         rounded = round_table(
-            self._table, base, small=bool(small), key=key, time_limit=clock.part(0.5).seconds
-        )
+            self._table, base, small=bool(small), key=key, name=self._name,
+            time_limit=clock.part(0.5).seconds,
+        )  # fmt: skip
         return self._perturbed(method, rounded, clock)
 
     @cached_property

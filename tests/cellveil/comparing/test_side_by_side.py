@@ -285,6 +285,24 @@ def test_a_key_file_needs_the_name_of_the_table(tmp_path) -> None:
     assert CliRunner().invoke(app, [*words, "-o", str(tmp_path / "o.csv")]).exit_code == 0
 
 
+def test_random_rounding_is_compared_as_it_would_be_published(tmp_path) -> None:
+    place = tmp_path / "secret.key"
+    Key.create(place)
+    keyed = ["--key-file", str(place), "--table-id", "may"]
+    words = ["compare", *ROUND[1:], "--rules", "FREQ(3)", "--methods", "random:3", *keyed]
+    done = CliRunner().invoke(app, [*words, "--summary", str(tmp_path / "s.json")])
+    assert done.exit_code == 0, done.output
+    facts = json.loads((tmp_path / "s.json").read_text())["methods"]["random:3"]
+    table = Table.from_microdata(instances.path("demo.csv"), ["region", "sector"])
+    off = [
+        np.abs(round_table(table, 3, key=Key.read(place), name=name).values - table.values)
+        for name in ("may", "")
+    ]
+    assert facts["changed"] == (off[0] > 0).sum()
+    assert facts["mean_error"] == pytest.approx(off[0].mean())
+    assert (off[0] != off[1]).any()
+
+
 def test_the_command_rounds_small_counts(tmp_path) -> None:
     words = [*ROUND, "--base", "3", "--small", "-o", str(tmp_path / "o.csv")]
     done = CliRunner().invoke(app, words)

@@ -41,7 +41,7 @@ CALLS = {
     ),
     "compare": (
         compare, {"table": TABLE, "rules": RULES, "methods": ["round:5"], "attack": False},
-        ("table", "methods", "key", "attack", "time_limit"),
+        ("table", "methods", "key", "name", "attack", "time_limit"),
     ),
     "undo_rounding": (
         undo_rounding, {"rounded": ROUNDED, "max_tables": 10}, ("rounded", "max_tables",
