@@ -87,6 +87,15 @@ def run_program(program: Callable[[], Callable[..., Any]], **options: Any) -> No
             sys.exit(_NO_ANSWER)
         finally:
             _let_go(sys.stderr)
+            _leave_solvers(sys.exc_info()[1])
+
+
+def _leave_solvers(end: BaseException | None) -> None:
+    """End at once where an interrupted solver still works: Python would wait for it."""
+    highs = sys.modules.get("csp.highs")
+    if highs is not None and isinstance(end, SystemExit) and highs.lingering():
+        _let_go(sys.stdout)
+        os._exit(end.code if isinstance(end.code, int) else _NO_ANSWER)
 
 
 def _let_go(stream: Any) -> None:

@@ -18,6 +18,9 @@ __all__ = ["UNLIMITED", "Backstop", "Clock", "leave_out", "now"]
 
 _left_out = 0.0
 
+_ENDLESS = 1e300
+"""Seconds that are as good as no limit."""
+
 
 def now() -> float:
     """Seconds of work of this process so far, from any beginning: what is left out apart."""
@@ -78,7 +81,9 @@ class Clock:
             name = phrase("time_limit", "--time-limit")
             msg = f"{name} must be a positive number of seconds, got {time_limit!r}"
             raise InputError(msg)
-        return cls(now() + float(time_limit), not isinstance(time_limit, Backstop))
+        # Whole numbers may be beyond any float.
+        seconds = float(time_limit) if time_limit <= _ENDLESS else math.inf
+        return cls(now() + seconds, not isinstance(time_limit, Backstop))
 
     @property
     def left(self) -> float:

@@ -18,7 +18,10 @@ from numpy.typing import NDArray
 from csp.clock import UNLIMITED, Clock
 from csp.errors import SolverError
 
-__all__ = ["Basis", "Model", "Position", "Status", "retries"]
+__all__ = [
+    "Basis", "Model", "Position", "Status", "lingering", "retries", "run_interruptibly",
+    "set_start",
+]  # fmt: skip
 
 # What is changed from try to try. The primal simplex perturbs bounds, and on small degenerate
 # models has been seen to lose its way back ("unknown" in HiGHS 1.15), from scratch as well.
@@ -37,7 +40,13 @@ _SAME_OBJECTIVE = 1e-10
 # Steps of the simplex method that are as good as no limit.
 _ENDLESS = 2**31 - 1
 
+# Seconds that an interrupted solver has to stop. It does not look up within searches of its own
+# heuristics, which have been seen to take a minute.
+_PATIENCE = 1.0
+
 _count = threading.local()
+
+_left_behind: list[threading.Thread] = []
 
 
 class Status(StrEnum):
@@ -262,11 +271,7 @@ class Model:
 
     def set_start(self, values: NDArray[np.float64]) -> None:
         """Start the next tree search from a solution."""
-        import highspy
-
-        solution = highspy.HighsSolution()
-        solution.col_value = values.tolist()
-        self._done(self._highs.setSolution(solution), "a first solution")
+        self._done(set_start(self._highs, values), "a first solution")
         self._started = True
 
     def forget(self) -> None:
@@ -358,7 +363,7 @@ class Model:
                 # The limit counts from the model's first run, not from this one.
                 self.set_option("time_limit", model.getRunTime() + max(clock.left, 0.01))
             try:
-                outcome = _run(model, interruptible=interruptible)
+                outcome = run_interruptibly(model) if interruptible else model.run()
             finally:
                 for name, value in before.items():
                     self.set_option(name, value)
@@ -382,7 +387,7 @@ class Model:
         found = float(np.dot(lp.col_cost_, self.values)) + lp.offset_
         return bool(abs(found - objective) > _SAME_OBJECTIVE * max(1.0, abs(objective)))
 
-    def solve_stepwise(self, clock: Clock, steps: int) -> Status:
+    def solve_stepwise(self, clock: Clock, steps: int, *, interruptible: bool = False) -> Status:
         """Solve a linear program by the simplex method, or else by an interior-point method.
 
         The latter ends at a vertex all the same.
@@ -392,12 +397,14 @@ class Model:
         clock : Clock
         steps : int
             Of the simplex method at most.
+        interruptible : bool
+            As for `solve`.
         """
         word = Status.LIMIT
         if steps:
             self.set_option("simplex_iteration_limit", steps)
             try:
-                word = self.solve(clock)
+                word = self.solve(clock, interruptible=interruptible)
             finally:
                 self.set_option("simplex_iteration_limit", _ENDLESS)
         if word != Status.LIMIT or clock.over:
@@ -405,19 +412,26 @@ class Model:
         self.forget()
         self.set_option("solver", "ipm")
         try:
-            return self.solve(clock)
+            return self.solve(clock, interruptible=interruptible)
         finally:
             self.set_option("solver", "simplex")
 
 
-def _run(model: Any, *, interruptible: bool) -> Any:
-    """Run a model; if asked to, in a thread that Ctrl-C can stop.
+def set_start(model: Any, values: NDArray[Any]) -> Any:
+    """Have a ``highspy.Highs`` start from a solution, and return what it says of it."""
+    import highspy
+
+    solution = highspy.HighsSolution()
+    solution.col_value = values.tolist()
+    return model.setSolution(solution)
+
+
+def run_interruptibly(model: Any) -> Any:
+    """Run a ``highspy.Highs`` in a thread that Ctrl-C can stop, and return what its run returns.
 
     The solver's own way of doing so has one lock for all models of a process: two threads could
     not solve at once, and an interrupt at the wrong moment would leave it taken for good.
     """
-    if not interruptible:
-        return model.run()
     model.HandleUserInterrupt = True
     guard, over = threading.Lock(), threading.Event()
     state: dict[str, Any] = {"begun": False, "cancelled": False, "outcome": None}
@@ -432,8 +446,11 @@ def _run(model: Any, *, interruptible: bool) -> Any:
         finally:
             over.set()
 
+    # Not a daemon: Python must not end while the solver calls it. `lingering` is for those who
+    # cannot wait.
+    thread = threading.Thread(target=work)
     try:
-        threading.Thread(target=work, daemon=True).start()
+        thread.start()
         while not over.wait(0.05):
             pass
     except KeyboardInterrupt:
@@ -442,7 +459,14 @@ def _run(model: Any, *, interruptible: bool) -> Any:
             state["cancelled"] = True
             begun = state["begun"]
         if begun:
-            # The model must not be let go while the solver works on it.
-            over.wait()
+            # The thread holds the model until the solver looks up.
+            _left_behind.append(thread)
+            over.wait(_PATIENCE)
         raise
     return state["outcome"]
+
+
+def lingering() -> bool:
+    """Whether a solver that was interrupted is still at work, so that Python would wait for it."""
+    _left_behind[:] = [thread for thread in _left_behind if thread.is_alive()]
+    return bool(_left_behind)

@@ -16,6 +16,7 @@ from attacks.fibre import kernel_walk
 from attacks.fibre.consistent_tables import Fibre, Part, check_size
 from csp.clock import Clock
 from csp.errors import InputError, argument
+from csp.names.calls import expect, named_errors, whole_number
 from csp.release.release import Release
 from csp.rounding.controlled import round_table
 from csp.rounding.rounded import Rounded
@@ -85,6 +86,7 @@ class Unrounding:
         )
 
 
+@named_errors
 def undo_rounding(
     rounded: Rounded, *, max_tables: int = 1_000_000, time_limit: float | None = None
 ) -> Unrounding:
@@ -126,6 +128,8 @@ def undo_rounding(
     >>> undo_rounding(rounded)
     Unrounding(81 of 217 consistent tables left)
     """
+    expect(rounded, Rounded, "rounded")
+    whole_number("max_tables", max_tables)
     clock = Clock.of(time_limit)
     if rounded.reach >= rounded.base:
         msg = (
@@ -150,9 +154,15 @@ def undo_rounding(
         lower, upper = alone.T.copy()
         return Unrounding(release, size, size, lower, upper, alone, 0)
     published = rounded.values[fibre.cells]
-    moves = [_moves(part, published[part.cells], clock) for part in fibre.parts]
+    moves = []
+    if not rounded.small:
+        moves = [_moves(part, published[part.cells], clock) for part in fibre.parts]
     found = _Left(rounded, fibre)
     for block in fibre.blocks(time_limit=clock.seconds):
+        clock.check("every consistent table was looked at")
+        if rounded.small:  # what may move depends on the true table: each is rounded again
+            found.add(block, np.ones(len(block), dtype=bool))
+            continue
         kept, tied = np.ones(len(block), bool), np.zeros(len(block), bool)
         for part, some in zip(fibre.parts, moves, strict=True):
             least = _cheapest(block[:, part.cells] - published[part.cells], some, base)
@@ -227,7 +237,7 @@ class _Left:
             self._run += 1
             table = self._rounded.release.table(block[i])
             bare = table.replace(lower=self._rounded.table.lower, upper=self._rounded.table.upper)
-            again = round_table(bare, self._rounded.base_text)
+            again = round_table(bare, self._rounded.base_text, small=self._rounded.small)
             keep[i] = bool((again.values == self._rounded.values).all())
         if keep.any():
             some = block[keep]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,12 +70,16 @@ class Comparison(metaclass=Guided):
         dict of str to dict
             reason (why there is no such table, else None); cells; withheld (no value is published,
             though an interval may be), changed (another number than the true one is published);
-            mean_error and largest_error of published numbers; sensitive, short (sensitive cells
-            narrower than their levels), known (sensitive cells that can be worked out exactly);
-            narrowest and wanted: width of the sensitive cell that is furthest below one of its
-            levels or closest to it, and the width that they ask for. Of an attacker who knows the
-            method: method_short, method_known (None if not tried), tables and left (consistent
-            ones, and those left), method_words (why not, or how far). seconds of CPU time.
+            mean_error and largest_error of published numbers; proven (whether no other result of
+            the method is better by its own measure; None for numbers of another program).
+            Of an outsider: sensitive, short (sensitive cells narrower than their levels), known
+            (sensitive cells that can be worked out exactly); narrowest and wanted: width of the
+            sensitive cell that is furthest below one of its levels or closest to it, and the width
+            that they ask for. short_inside: sensitive cells narrower than their levels to an
+            outsider, or to a contributor who is alone in a cell and knows its value (None if
+            the rules do not guard against these). Of an outsider who knows the method as well:
+            method_short, method_known (None if not tried), tables and left (consistent ones, and
+            those left), method_words (why not, or how far). seconds of CPU time.
         """
         return {way.method: _facts(way) for way in self.ways}
 
@@ -148,7 +153,7 @@ class Comparison(metaclass=Guided):
 def compare(
     table: Table, rules: Mechanism | Rule | str | Callable[[Table], Any],
     methods: Sequence[str | Noise] = ("suppress", "intervals", "round:5"), *,
-    key: Key | None = None, attack: bool = True, time_limit: float | None = None,
+    key: Key | None = None, name: str = "", attack: bool = True, time_limit: float | None = None,
 ) -> Comparison:  # fmt: skip
     """Publish one table in several ways, and judge them by one audit.
 
@@ -160,10 +165,13 @@ def compare(
     methods : sequence of str or Noise
         "suppress": cells are left blank. "intervals" or "intervals:GRID": the same with what anyone
         could work out in place of blanks, and an additive table inside. "round:BASE": the closest
-        additive table of multiples of a base. "random:BASE": one that a secret key chooses. A
+        additive table of multiples of a base. "random:BASE": one that a secret key chooses.
+        "round:BASE:small", "random:BASE:small": the same of inner cells below the base alone. A
         `Noise` names the numbers of another program.
     key : Key, optional
         Of random rounding; a new one by default, so that its figures differ from call to call.
+    name : str
+        Of the table in random rounding, as for `csp.round_table`.
     attack : bool
         Whether to find out what an attacker learns who knows the method, where that is feasible.
     time_limit : float, optional
@@ -190,19 +198,24 @@ def compare(
     (11, 4)
     """
     expect(table, Table, "table")
-    check_methods(methods)
+    expect(attack, bool, "attack")
+    expect(name, str, "name")
+    if key is not None:
+        expect(key, Key, "key")
+    Clock.of(time_limit)  # that it is a limit is seen before the work
     mechanism = rules if isinstance(rules, Mechanism) else Mechanism(rules)
+    check_methods(table, mechanism, methods)
     trials = Trials(
         table, mechanism, Key.new() if key is None else key, lambda: Clock.of(time_limit),
-        attack=attack,
+        name=name, attack=attack,
     )  # fmt: skip
     return Comparison(table, mechanism, tuple(trials.tried(method) for method in methods))
 
 
 _NAMES = (
-    "reason", "cells", "withheld", "changed", "mean_error", "largest_error", "sensitive", "short",
-    "known", "narrowest", "wanted", "method_short", "method_known", "tables", "left",
-    "method_words", "seconds",
+    "reason", "cells", "withheld", "changed", "mean_error", "largest_error", "proven", "sensitive",
+    "short", "short_inside", "known", "narrowest", "wanted", "method_short", "method_known",
+    "tables", "left", "method_words", "seconds",
 )  # fmt: skip
 
 
@@ -215,7 +228,8 @@ def _facts(way: Way) -> dict[str, Any]:
     everywhere = np.ones(way.table.n_cells, dtype=bool)
     names = ("withheld", "changed", "mean_error", "largest_error")
     facts |= dict(zip(names, _errors(way, everywhere), strict=True))
-    facts["short"] = int(way.short.sum())
+    facts["proven"], facts["short"] = way.proven, int(way.short.sum())
+    facts["short_inside"] = None if way.inside is None else int(way.inside.sum())
     facts["known"] = int((primary & (way.lower == way.upper)).sum())
     if primary.any():
         unit = 10.0**way.table.scale
@@ -232,16 +246,13 @@ def _facts(way: Way) -> dict[str, Any]:
 
 def _errors(way: Way, here: Any) -> tuple[int, int, float | None, float | None]:
     """Cells withheld and changed, and the mean and the largest error of published numbers."""
-    errors = way.errors[here]
-    there = errors[~np.isnan(errors)]
-    unit = 10.0**way.table.scale
-    changed = int((there > 0).sum())
-    if not len(there):
-        return int(way.withheld[here].sum()), changed, None, None
-    return (
-        int(way.withheld[here].sum()), changed, float(there.mean()) / unit,
-        float(there.max()) / unit,
-    )  # fmt: skip
+    errors = way.errors(np.flatnonzero(here))
+    withheld, changed = int(way.withheld[here].sum()), sum(error > 0 for error in errors)
+    if not errors:
+        return withheld, changed, None, None
+    unit = 10**way.table.scale
+    mean = sum(errors, Fraction(0)) / (len(errors) * unit)
+    return withheld, changed, float(mean), float(max(errors) / unit)
 
 
 def _sentence(name: str, facts: dict[str, Any]) -> str:
@@ -254,6 +265,8 @@ def _sentence(name: str, facts: dict[str, Any]) -> str:
     if facts["sensitive"]:
         many, narrow = facts["sensitive"], facts["narrowest"]
         said.append(f"{facts['short']} of {many} sensitive cells narrower than their levels")
+        if facts["short_inside"] is not None:
+            said.append(f"{facts['short_inside']} with lone contributors among the attackers")
         if np.isfinite(narrow):
             wide, wanted = number_text(round(narrow, 3)), number_text(round(facts["wanted"], 3))
             said.append(f"the closest call {wide} wide where {wanted} are asked for")
@@ -267,4 +280,6 @@ def _sentence(name: str, facts: dict[str, Any]) -> str:
         said.append(f"{facts['left']:,} of {facts['tables']:,} consistent tables are left")
     if facts["method_words"]:
         said.append(f"method known: {facts['method_words']}")
+    if facts["proven"] is False:
+        said.append("not proved to be the best result of the method")
     return f"{name}: {'; '.join(said)}."

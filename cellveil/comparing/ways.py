@@ -5,9 +5,11 @@ For the office: errors and verdicts are worked out from the true table.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -18,15 +20,17 @@ from attacks.algorithm_known.matching_attack import matching
 from attacks.rounding_known.closest_tables import undo_rounding
 from csp.clock import Clock
 from csp.decoys.key import Key
-from csp.errors import CellveilError, InputError, OutOfTime
+from csp.errors import CellveilError, InputError, OutOfTime, argument
 from csp.exact import Number
 from csp.mechanism import Mechanism, Protected
+from csp.names.calls import expect
 from csp.problem.problem import Problem
-from csp.release.ranges import outward, published_as
-from csp.rounding.controlled import round_table
+from csp.release.ranges import grid_units, outward, published_as
+from csp.rounding.controlled import base_units, round_table
 from csp.rounding.perturbed import Noisy, Perturbed, noisy_table
 from csp.rounding.rounded import Rounded
-from csp.rounding.rounding_audit import audit_rounding
+from csp.rounding.rounding_audit import audit_rounding, check_no_unions
+from csp.rounding.small_counts import small_part
 from csp.tables.table import Table
 
 __all__ = ["Noise", "Told", "Trials", "Way", "levels_of"]
@@ -57,6 +61,10 @@ class Noise:
     data: Any
     value: str
     reach: Number | str
+
+    def __post_init__(self) -> None:
+        expect(self.name, str, "name")
+        expect(self.value, str, "value")
 
     def __repr__(self) -> str:
         return f"Noise({self.name})"
@@ -102,7 +110,16 @@ class Way:
     lower, upper : (n,) float64
         What anybody can infer of sensitive cells, in units; NaN elsewhere.
     short : (n,) bool
-        Sensitive cells that are narrower than their levels.
+        Sensitive cells that are narrower than their levels to an outsider, whose intervals `lower`
+        and `upper` are.
+    inside : (n,) bool or None
+        Those that are to an outsider or to a contributor who is alone in a cell and knows its
+        value; None if the rules do not guard against these.
+    exact : tuple of Fraction, optional
+        Published numbers in units, where they are not whole ones.
+    proven : bool or None
+        Whether no other result of the method is better by its own measure: fewer or cheaper cells
+        suppressed, a smaller distance. None for numbers of another program.
     told : Told
     seconds : float
     reason : str
@@ -117,6 +134,9 @@ class Way:
     lower: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     upper: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     short: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, bool))
+    inside: NDArray[np.bool_] | None = None
+    exact: tuple[Fraction, ...] = ()
+    proven: bool | None = None
     told: Told = Told()
     seconds: float = 0.0
     reason: str = ""
@@ -124,10 +144,18 @@ class Way:
     def __repr__(self) -> str:
         return f"Way({self.method}{': ' if self.reason else ''}{self.reason})"
 
-    @property
-    def errors(self) -> NDArray[np.float64]:
-        """Absolute difference of each published number to the true one, in units; NaN if blank."""
-        return np.asarray(np.abs(self.values - self.table.values))
+    def errors(self, cells: NDArray[np.int64]) -> list[Fraction]:
+        """Absolute differences of published numbers to true ones, in units; blanks are left out.
+
+        Parameters
+        ----------
+        cells : (k,) int64
+        """
+        there = cells[~np.isnan(self.values[cells])].tolist()
+        true = self.table.values
+        if self.exact:
+            return [abs(self.exact[i] - int(true[i])) for i in there]
+        return [Fraction(abs(int(self.values[i]) - int(true[i]))) for i in there]
 
     @property
     def wanted(self) -> NDArray[np.int64]:
@@ -184,16 +212,18 @@ class Trials:
         Of random rounding.
     clock : Clock
         For each way, its attack included.
+    name : str
+        Of the table in random rounding.
     attack : bool
         Whether to try what an attacker learns who knows the method.
     """
 
     def __init__(
         self, table: Table, mechanism: Mechanism, key: Key, clock: Callable[[], Clock], *,
-        attack: bool,
+        name: str, attack: bool,
     ) -> None:  # fmt: skip
         self._table, self._mechanism, self._key = table, mechanism, key
-        self._clock, self._attack = clock, attack
+        self._clock, self._name, self._attack = clock, name, attack
         self.problem = mechanism.problem(table)
 
     def tried(self, method: str | Noise) -> Way:
@@ -216,12 +246,20 @@ class Trials:
         if kind in ("suppress", "intervals"):
             return self._suppressed(method, clock)
         key = self._key if kind == "random" else None
-        rounded = round_table(self._table, amount, key=key, time_limit=clock.part(0.5).seconds)
+        base, _, small = amount.partition(":")
+        rounded = round_table(
+            self._table, base, small=bool(small), key=key, name=self._name,
+            time_limit=clock.part(0.5).seconds,
+        )  # fmt: skip
         return self._perturbed(method, rounded, clock)
 
     @cached_property
     def _protected(self) -> Protected:
-        return self._mechanism.protect(self._table, time_limit=self._clock().part(0.6).seconds)
+        limit = self._clock().part(0.6).seconds
+        done = self._mechanism.protect(self._table, time_limit=limit)
+        if done.suppression.stopped == "interrupt":
+            raise KeyboardInterrupt  # a comparison with what was found by then would mislead
+        return done
 
     @cached_property
     def _matched(self) -> Told:
@@ -233,6 +271,8 @@ class Trials:
             found = matching(release, self._mechanism, time_limit=clock.seconds)
         except CellveilError as error:
             return Told(words=str(error))
+        if found.interrupted:
+            raise KeyboardInterrupt
         low, high = np.full((2, self._table.n_cells), np.nan)
         unit = 10 ** (self._table.scale - release.scale)
         low[found.cells], high[found.cells] = found.lower * unit, found.upper * unit
@@ -258,7 +298,11 @@ class Trials:
         upper = np.where(primary, done.audit.upper, np.nan)
         none = np.zeros(table.n_cells, dtype=bool)
         told = self._matched if self._attack else Told(words="not asked for")
-        return Way(method, table, self.problem, values, done.pattern, lower, upper, none, told)
+        return Way(
+            method, table, self.problem, values, done.pattern, lower, upper, none,
+            None if self.problem.singletons is None else none.copy(),
+            proven=done.suppression.proven, told=told,
+        )  # fmt: skip
 
     def _perturbed(self, name: str, published: Perturbed, clock: Clock) -> Way:
         judged = audit_rounding(published, self._mechanism, time_limit=clock.part(0.5).seconds)
@@ -266,9 +310,14 @@ class Trials:
         nothing = np.zeros(table.n_cells, dtype=bool)
         lower, upper = judged.lower.copy(), judged.upper.copy()
         # A cell that is publicly known to be empty is never sensitive; all others are judged.
+        exact = published.exact if isinstance(published, Noisy) else ()
+        values = np.array(exact, dtype=np.float64) if exact else published.values.astype(np.float64)
         return Way(
-            name, table, problem, published.values.astype(np.float64), nothing, lower, upper,
-            judged.narrow, self._undone(published, clock),
+            name, table, problem, values, nothing, lower, upper,
+            narrow_cells(problem, lower, upper),
+            None if problem.singletons is None else judged.narrow, exact,
+            published.proven if isinstance(published, Rounded) else None,
+            self._undone(published, clock),
         )  # fmt: skip
 
     def _undone(self, published: Perturbed, clock: Clock) -> Told:
@@ -281,8 +330,12 @@ class Trials:
             return Told(words="not asked for")
         if published.keyed and not published.relaxed.any():
             return Told(words="a secret key chose: no consistent table is ruled out")
-        inner = int((~table.margins).sum())
-        if (2 * published.base - 1) ** inner > _LISTED:
+        inner = ~table.margins
+        tables = (2 * published.base - 1) ** int(inner.sum())
+        if published.small:
+            release = published.release
+            tables = math.prod((release.upper - release.lower + 1)[inner].tolist())
+        if tables > _LISTED:
             return Told(words="too large to list the consistent tables")
         try:
             found = undo_rounding(published, time_limit=clock.seconds)
@@ -328,28 +381,47 @@ def levels_of(table: Table) -> NDArray[np.int64]:
     return level
 
 
-def check_methods(methods: Sequence[str | Noise]) -> None:
+def check_methods(table: Table, mechanism: Mechanism, methods: Sequence[str | Noise]) -> None:
     """Refuse, before any work, what is not a way to publish a table.
+
+    Bases, grids and the numbers of other programs are read as well.
 
     Raises
     ------
     InputError
+        Naming the method.
     """
-    if not methods or isinstance(methods, str):
-        msg = "methods must be a list, such as ['suppress', 'intervals', 'round:5']"
+    what = argument("methods")
+    if not isinstance(methods, Sequence) or isinstance(methods, str) or not methods:
+        msg = f"{what} must be a list, such as ['suppress', 'intervals', 'round:5']"
         raise InputError(msg)
     names = [one.name if isinstance(one, Noise) else one for one in methods]
     for name, method in zip(names, methods, strict=True):
-        if isinstance(method, Noise):
-            continue
-        kind, colon, amount = method.partition(":") if isinstance(method, str) else ("", "", "")
+        kind, colon, amount = name.partition(":") if isinstance(method, str) else ("", "", "")
+        base, second, small = amount.partition(":")
         needs = kind in ("round", "random")
-        if kind not in KINDS or bool(colon and amount) < needs or (kind == "suppress" and colon):
+        wrong = bool(colon and base) < needs or (kind == "suppress" and colon)
+        wrong = wrong or bool(second and (not needs or small != "small"))
+        if not isinstance(method, Noise) and (kind not in KINDS or wrong):
             msg = (
-                f"method {name!r} is not one of suppress, intervals, intervals:GRID, round:BASE, "
-                "random:BASE, or a Noise"
+                f"{what}: {name!r} is not one of suppress, intervals, intervals:GRID, round:BASE, "
+                "random:BASE, round:BASE:small, random:BASE:small, or a Noise"
             )
             raise InputError(msg)
+        try:
+            if isinstance(method, Noise) or needs:
+                check_no_unions(mechanism)
+            if isinstance(method, Noise):
+                noisy_table(table, method.data, method.value, method.reach)
+            elif needs:
+                units = base_units(table, base)
+                if small:
+                    small_part(table, units)
+            elif amount:
+                grid_units(amount, table.scale)
+        except InputError as error:
+            msg = f"{what}, {name}: {error.template}"
+            raise InputError(msg) from None
     if len(set(names)) < len(names):
-        msg = f"a method is named twice among {', '.join(names)}"
+        msg = f"{what} names one method twice among {', '.join(names)}"
         raise InputError(msg)

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from cellveil.render.screen import printable
-from csp.tables.cross.layout import CrossTable, Labelled, outlines
+from csp.tables.cross.layout import CrossTable, Labelled, cross_table, outlines
 
-__all__ = ["DIGITS", "MARKED", "PRIMARY", "Sheet", "cross_sheet", "side_by_side", "text_cell"]
+__all__ = [
+    "DIGITS",
+    "MARKED",
+    "PRIMARY",
+    "Sheet",
+    "cross_sheet",
+    "in_order",
+    "side_by_side",
+    "text_cell",
+]
 
 DIGITS = 15
 """Digits of a number that Excel keeps; longer ones are written as text."""
@@ -19,8 +29,9 @@ DIGITS = 15
 MARKED, PRIMARY = "DDDDDD", "E69F00"
 """Fills of suppressed cells, and of those among them that are sensitive."""
 
-_WIDEST = 60
-"""Columns up to which panels stand side by side, under header rows of their codes."""
+_WIDEST, _ACROSS = 60, 12
+"""Columns up to which panels stand side by side, under header rows of their codes; and up to which
+the second dimension of two goes across, however few codes the first one has."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +65,19 @@ class Sheet:
     above: str = ""
     below: Sequence[str] = ()
     across: Sequence[int] = ()
+
+
+def in_order(table: Labelled) -> CrossTable:
+    """Lay out a table with its first dimension down and the others across in their order.
+
+    Where these are too wide, the dimension with most codes goes down.
+    """
+    heads = outlines(table)
+    across = table.names[1:]
+    wide = prod(len(codes) for codes in heads[1:])
+    if not across or wide > (_WIDEST if len(across) > 1 else _ACROSS):
+        return cross_table(table)
+    return cross_table(table, table.names[0], across[-1])
 
 
 def side_by_side(layout: CrossTable, table: Labelled) -> list[int]:

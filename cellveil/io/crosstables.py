@@ -16,7 +16,7 @@ from csp.errors import InputError
 from csp.exact import exact
 from csp.formats.parquet import is_parquet
 from csp.published.crosstabs.grids import grid_for
-from csp.published.crosstabs.reading import Crosstab, crosstab
+from csp.published.crosstabs.reading import COUNTS, Crosstab, crosstab
 from csp.published.door import grid_of, grid_of_bytes
 from csp.published.entries import sign_of
 from csp.published.grids.grid import is_list
@@ -162,9 +162,13 @@ def recognise(path: Path, by: Sequence[str] | None, given: Mapping[str, Any]) ->
     total = dict(text.split("=", 1) for text in asked.total if "=" in text)
     table, own = _table(asked, rows, {}, total or (asked.total or (None,))[0], guess=cross is None)
     kind = cross or ("counts" if table.counts else "values")
-    guess = "" if cross is not None or not table.counts else (
-        "Whole numbers count contributors here; if they are amounts, say --cross values."
-    )  # fmt: skip
+    guess = ""
+    if cross is None and table.counts:
+        doubt = next((note for note in table.notes if COUNTS in note), "").removeprefix(COUNTS)
+        guess = (
+            f"Whole numbers count contributors here{doubt.partition(':')[0]}; if they are amounts, "
+            "say --cross values."
+        )
     return Recognised(kind, table.names, _sentences(table.notes), _sentences(own), guess)
 
 

@@ -21,6 +21,7 @@ from cellveil.io.cross_sheets import (
     PRIMARY,
     Sheet,
     cross_sheet,
+    in_order,
     side_by_side,
     text_cell,
 )
@@ -29,7 +30,6 @@ from cellveil.render.screen import printable
 from cellveil.requests.outputs import House
 from csp.formats.files import Together, joined
 from csp.mechanism import Protected
-from csp.tables.cross.layout import cross_table
 from csp.tables.table import Table
 
 __all__ = ["check_excel", "title_of", "write_sheets", "write_workbook"]
@@ -137,7 +137,7 @@ def _crossed(
         primary = gone and reveal and bool(protected.problem.primary[cell])
         fills.append("" if not gone else PRIMARY if primary else MARKED)
     below = look.lines(list(dict.fromkeys(signs)))
-    layout = cross_table(shown)
+    layout = in_order(shown)
     return Sheet(
         "table", layout, values, signs, fills, above=look.title, below=below,
         across=side_by_side(layout, shown),

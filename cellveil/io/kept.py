@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations, product
 from pathlib import Path
 
@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.front import refuse
-from cellveil.io.inputs import hierarchy_of
+from cellveil.io.inputs import hierarchy_of, read_hierarchies
 from cellveil.io.published import read_public
-from cellveil.io.recoding import read_recodings
+from cellveil.io.recoding import read_recodings, tree_of
 from cellveil.io.sheets import grid_of_sheet
 from cellveil.requests.earlier import Earlier
 from cellveil.requests.publication import Publication, Signs
@@ -26,8 +26,12 @@ from csp.formats.recodings import Recoding
 from csp.mechanism import Protected
 from csp.published.door import grid_of
 from csp.published.entries import sign_of
+from csp.published.grids.kinds import is_number
+from csp.published.names import FLAGS, VALUES
 from csp.release.release import Release
 from csp.tables.codes import Labels, cell_name
+from csp.tables.hierarchies.hierarchy import Hierarchy
+from csp.tables.hierarchies.recoding import recoded
 from csp.tables.hierarchies.totals import is_total
 from csp.tables.table import Table
 
@@ -66,9 +70,13 @@ class _Before:
     roots: tuple[str, ...]
     codes: tuple[frozenset[str], ...]
     cells: tuple[tuple[str, ...], ...]
+    trees: tuple[Hierarchy | None, ...] = ()
+    told: tuple[str, ...] = ()
 
 
-def kept_from(asked: Earlier, table: Table, recode: Sequence[str]) -> Kept | None:
+def kept_from(
+    asked: Earlier, table: Table, recode: Sequence[str], hierarchies: Sequence[str] = ()
+) -> Kept | None:
     """Cells that the file of --keep names; None without one.
 
     Parameters
@@ -77,6 +85,8 @@ def kept_from(asked: Earlier, table: Table, recode: Sequence[str]) -> Kept | Non
     table : Table
     recode : sequence of str
         Recodings of the table's source: old codes that the file may have.
+    hierarchies : sequence of str
+        Its hierarchies, in which recodings that cut a level find what lies below a code.
 
     Raises
     ------
@@ -86,17 +96,20 @@ def kept_from(asked: Earlier, table: Table, recode: Sequence[str]) -> Kept | Non
     """
     if asked.keep is None:
         return None
-    return _found(_read(asked, table), table, asked, asked.keep.name, recode)
+    joins = _joins(recode, hierarchies, table)
+    return _found(_read(asked, table), table, asked, asked.keep.name, joins)
 
 
 def keep_again(
-    release: Release, table: Table, asked: Earlier, what: str, recode: Sequence[str]
-) -> Kept:
+    release: Release, table: Table, asked: Earlier, what: str, recode: Sequence[str],
+    hierarchies: Sequence[str] = (),
+) -> Kept:  # fmt: skip
     """Cells that a release suppressed, of a table that may have other codes; see `kept_from`.
 
     Of a release with dimensions that the table does not have, the cells at their totals count.
     """
-    return _found(_narrowed(_of_release(release), table.names), table, asked, what, recode)
+    joins = _joins(recode, hierarchies, table)
+    return _found(_narrowed(_of_release(release), table.names), table, asked, what, joins)
 
 
 # ---- files ---------------------------------------------------------------------------------------
@@ -112,29 +125,95 @@ def _read(asked: Earlier, table: Table) -> _Before:
             for line in lines if line.word in ("u", "m")
         )  # fmt: skip
         return _Before(table.names, table.roots, _codes_of(cells, len(table.names)), cells)
-    listed = _plain_list(path, table.names)
+    listed = _plain_list(path, table)
     if listed is not None:
         return listed
     publication = Publication(signs=Signs(marks=asked.keep_marks))
     return _of_release(read_public(path, publication, quiet=True)[0])
 
 
-def _plain_list(path: Path, names: Collection[str]) -> _Before | None:
-    """Cells of a file whose columns are dimensions and nothing else; None for another file."""
+_TITLES = 10
+"""Rows above the names of the columns of a list, such as titles."""
+
+_NO_LIST = {*VALUES, *FLAGS, "published", "suppressed"}
+"""Columns that a published table has, and a plain list of cells has not."""
+
+
+def _plain_list(path: Path, table: Table) -> _Before | None:
+    """Cells of a file whose columns are dimensions, and texts about them; None for another file."""
     if is_workbook(path):
         rows = grid_of_sheet(path)
     elif path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv", ".txt")):
         rows = grid_of(TextFile(path))
     else:
         return None
-    head = tuple(sign_of(item) for item in rows[0]) if rows else ()
-    if not head or not {*head} <= {*names}:
+    names = {*table.names}
+    lines = [tuple(sign_of(item) for item in row) for row in rows]
+    top = next((k for k, line in enumerate(lines[:_TITLES]) if names & {*line}), None)
+    if top is None or any(sum(map(bool, line)) > 1 for line in lines[:top]):
         return None
+    head = [name for name in lines[top] if name]
+    body = [line for line in lines[top + 1 :] if any(line)]
+    others = [j for j, name in enumerate(lines[top]) if name and name not in names]
+    texts = {line[j] for j in others for line in body if j < len(line)}
+    if others and (
+        not names <= {*head}
+        or any(lines[top][j].casefold() in _NO_LIST for j in others)
+        or any(map(is_number, texts)) or not any(any(c.isalpha() for c in t) for t in texts)
+        or max(map(len, texts)) < _WORD
+    ):  # fmt: skip
+        return None
+    at = [j for j, name in enumerate(lines[top]) if name in names]
+    cells = tuple(tuple(line[j] if j < len(line) else "" for j in at) for line in body)
+    found = tuple(lines[top][j] for j in at)
+    aside = ", ".join(repr(lines[top][j]) for j in others)
+    told = (f"Of {path.name} {aside} is not read.",) if others else ()
+    return _Before(found, ("",) * len(at), _codes_of(cells, len(at)), cells, told=told)
+
+
+_WORD = 3
+"""Letters of a word about a cell; what is shorter may be a sign in place of a number."""
+
+
+def _with_zeros(
+    before: _Before, where: Sequence[int], table: Table
+) -> tuple[_Before, tuple[str, ...]]:
+    """Give numbers the zeros before them, or the form, that codes of the table have.
+
+    Spreadsheets write 1 where a code is 01.
+    """
+    forms: list[dict[str, str]] = []
+    told = list(before.told)
+    for d, at in enumerate(where):
+        known = Labels.of(table.labels).categories[at]
+        plain: dict[str, list[str]] = {}
+        for code in known:
+            plain.setdefault(_plain_number(code), []).append(code)
+        changed = {
+            code: plain[key][0] for code in before.codes[d]
+            if code not in known and (key := _plain_number(code)) and len(plain.get(key, ())) == 1
+        }  # fmt: skip
+        forms.append(changed)
+        if changed:
+            old, new = min(changed.items())
+            told.append(f"Codes of {table.names[at]} are matched as numbers: {old} is {new}.")
+    if not any(forms):
+        return before, tuple(told)
     cells = tuple(
-        tuple(sign_of(row[j]) if j < len(row) else "" for j in range(len(head)))
-        for row in rows[1:] if any(map(sign_of, row))
-    )  # fmt: skip
-    return _Before(head, ("",) * len(head), _codes_of(cells, len(head)), cells)
+        tuple(form.get(code, code) for form, code in zip(forms, cell, strict=True))
+        for cell in before.cells
+    )
+    codes = tuple(
+        frozenset(form.get(code, code) for code in those)
+        for form, those in zip(forms, before.codes, strict=True)
+    )
+    return replace(before, cells=cells, codes=codes), tuple(told)
+
+
+def _plain_number(code: str) -> str:
+    """Whole number without zeros before it or a point behind; "" for another text."""
+    whole = code.removesuffix(".0")
+    return (whole.lstrip("0") or "0") if whole.isdecimal() else ""
 
 
 def _of_release(release: Release) -> _Before:
@@ -145,7 +224,8 @@ def _of_release(release: Release) -> _Before:
     labels = Labels.of(release.labels)
     codes = tuple(frozenset(categories) for categories in labels.categories)
     cells = tuple(labels[i] for i in np.flatnonzero(hidden).tolist())
-    return _Before(release.names, release.roots, codes, cells)
+    trees = tuple(tree_of(release, d) for d in range(len(release.names)))
+    return _Before(release.names, release.roots, codes, cells, trees)
 
 
 def _narrowed(before: _Before, names: Collection[str]) -> _Before:
@@ -159,6 +239,7 @@ def _narrowed(before: _Before, names: Collection[str]) -> _Before:
         tuple(before.names[d] for d in inside), tuple(before.roots[d] for d in inside),
         tuple(before.codes[d] for d in inside),
         tuple(tuple(cell[d] for d in inside) for cell in at_total),
+        tuple(before.trees[d] for d in inside) if before.trees else (),
     )  # fmt: skip
 
 
@@ -182,7 +263,52 @@ def _pairs(path: Path) -> dict[str, list[str]]:
 # ---- cells ---------------------------------------------------------------------------------------
 
 
-def _found(before: _Before, table: Table, asked: Earlier, what: str, recode: Sequence[str]) -> Kept:
+@dataclass(frozen=True, slots=True)
+class _Join:
+    """How codes of a dimension are joined, and the hierarchies that they may be cut in."""
+
+    recoding: Recoding
+    trees: tuple[Hierarchy, ...]
+
+    def mapping(self, codes: Collection[str], own: Hierarchy | None, name: str) -> dict[str, str]:
+        """Find new codes; of a cut in the hierarchies, or else in that of the earlier release.
+
+        Raises
+        ------
+        InputError
+            For a cut without any hierarchy.
+        """
+        cut = self.recoding.cut or self.recoding.level is not None
+        if not cut:
+            return self.recoding.mapping(codes)
+        trees = self.trees or (() if own is None else (own,))
+        if not trees:
+            refuse(
+                f"{self.recoding.where}: {name!r} has no hierarchy that says what lies below its "
+                f"codes in the earlier release; give it (--hierarchy {name}=FILE), or name the "
+                f"codes that stand for the earlier ones (--keep-codes {name}=FILE)"
+            )
+        return {
+            old: new for tree in trees
+            for old, new in recoded(codes, self.recoding, tree, name)[0].items()
+        }  # fmt: skip
+
+
+def _joins(recode: Sequence[str], hierarchies: Sequence[str], table: Table) -> dict[str, _Join]:
+    """Recodings of the dimensions of a table."""
+    mine = [text for text in recode if hierarchy_of(text, table.names)[0] in table.names]
+    trees = [text for text in hierarchies if hierarchy_of(text, table.names)[0] in table.names]
+    roots = dict(zip(table.names, table.roots, strict=True))
+    read = read_hierarchies([*dict.fromkeys(trees)], {n: r for n, r in roots.items() if r})
+    return {
+        name: _Join(recoding, tuple(read.get(name, {}).values()))
+        for name, recoding in read_recodings(mine, table.names).items()
+    }
+
+
+def _found(
+    before: _Before, table: Table, asked: Earlier, what: str, joins: Mapping[str, _Join]
+) -> Kept:
     """Cells of the table that were suppressed, by their codes or those that stand for them."""
     codes = {}
     for text in asked.keep_codes:
@@ -190,10 +316,10 @@ def _found(before: _Before, table: Table, asked: Earlier, what: str, recode: Seq
         if name not in table.names:
             refuse(f"--keep-codes {text!r} is not COLUMN=FILE for a column of --by")
         codes[name] = _pairs(Path(file))
-    mine = [text for text in recode if hierarchy_of(text, table.names)[0] in table.names]
-    joins = read_recodings(mine, table.names)
     labels = Labels.of(table.labels)
     where, told = _dimensions(before, table)
+    before, said = _with_zeros(before, where, table)
+    told += said
     into = [
         _now(before, d, table, at, codes.get(table.names[at], {}), joins.get(table.names[at]))
         for d, at in enumerate(where)
@@ -251,12 +377,13 @@ def _found(before: _Before, table: Table, asked: Earlier, what: str, recode: Seq
 
 def _now(
     before: _Before, d: int, table: Table, at: int, told: Mapping[str, Sequence[str]],
-    join: Recoding | None,
+    join: _Join | None,
 ) -> dict[str, list[str]]:  # fmt: skip
     """Codes that stand now for those of a dimension, where these are others."""
     known, root = {*Labels.of(table.labels).categories[at]}, table.roots[at]
     found: dict[str, list[str]] = {}
-    joined = {} if join is None else join.mapping(before.codes[d])
+    own = before.trees[d] if before.trees else None
+    joined = {} if join is None else join.mapping(before.codes[d], own, table.names[at])
     for code in before.codes[d]:
         if code in told:
             found[code] = list(told[code])

@@ -11,13 +11,14 @@ import numpy as np
 from cellveil.front import refuse
 from cellveil.render.screen import say
 from csp.formats.recodings import Recoding, read_recoding
+from csp.release.release import Release
 from csp.tables.codes import Labels, text_codes
 from csp.tables.cross.joined import joined
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.recoding import recoded
 from csp.tables.table import Table
 
-__all__ = ["read_recodings", "recoded_records", "recoded_table"]
+__all__ = ["read_recodings", "recoded_records", "recoded_table", "tree_of"]
 
 
 def read_recodings(given: Sequence[str], names: Collection[str]) -> dict[str, Recoding]:
@@ -94,7 +95,7 @@ def recoded_table(table: Table, recodings: Mapping[str, Recoding]) -> Table:
     """
     for name, recoding in recodings.items():
         d = table.names.index(name)
-        tree = _tree(table, d)
+        tree = tree_of(table, d)
         labels = Labels.of(table.labels)
         codes = [code for code in labels.categories[d] if code != table.roots[d]]
         mapping, _ = recoded(codes, recoding, tree, name)
@@ -107,7 +108,7 @@ def recoded_table(table: Table, recodings: Mapping[str, Recoding]) -> Table:
     return table
 
 
-def _tree(table: Table, d: int) -> Hierarchy | None:
+def tree_of(table: Table | Release, d: int) -> Hierarchy | None:
     """Hierarchy of a dimension as its relations have it; None if it is flat or has several tops."""
     from csp.tables.margins import codes_along
 

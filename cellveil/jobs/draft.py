@@ -35,11 +35,8 @@ def draft(
     """
     bare = " without the hierarchies that were found" if found.hierarchies else ""
     given = {key: value for key, value in options.items() if value is not None}
-    notes = [
-        f"{' x '.join(table.by)}: {table.cells:,} cells{bare}, "
-        f"{table.sensitive[rules]:,} of them marked"
-        for table in found.tables
-    ]
+    # How many cells are sensitive depends on what they hide, and a job may be passed on.
+    notes = [f"{' x '.join(table.by)}: {table.cells:,} cells{bare}" for table in found.tables]
     sections = {
         "data": {"file": str(data.resolve())} | given,
         "hierarchies": {name: str(path.resolve()) for name, path in hierarchies.items()},

@@ -11,7 +11,7 @@ import numpy as np
 
 from cellveil.io.kept import Kept, keep_again, kept_from
 from cellveil.jobs.job import Job
-from cellveil.jobs.together import attacked_together, cells_words, differ, places_of
+from cellveil.jobs.together import Required, attacked_together, cells_words, differ, places_of
 from csp.clock import Clock
 from csp.formats.files import Together
 from csp.mechanism import Protected
@@ -71,11 +71,14 @@ class Archive:
         ]  # fmt: skip
         return sorted(found, key=_number)
 
-    def kept(self, job: Job, names: Sequence[str], table: Table, recode: Sequence[str]) -> Kept:
+    def kept(
+        self, job: Job, names: Sequence[str], table: Table, recode: Sequence[str],
+        hierarchies: Sequence[str],
+    ) -> Kept:  # fmt: skip
         """Cells that stay suppressed: those of last runs, and of the file that the job names."""
         asked = job.asked.earlier
         marks, told = np.zeros(table.n_cells, bool), list[str]()
-        named = kept_from(asked, table, recode)
+        named = kept_from(asked, table, recode, hierarchies)
         found = [] if named is None else [named]
         past = self.of_group(names, table)
         # The newest of each table; where tables were renamed, the newest of each old name.
@@ -83,7 +86,7 @@ class Archive:
         if not last:
             last = {_head(path): path for path in past}
         found += [
-            keep_again(read_release(path)[0], table, asked, path.name, recode)
+            keep_again(read_release(path)[0], table, asked, path.name, recode, hierarchies)
             for path in sorted({*last.values()}, key=_number)
         ]
         for one in found:
@@ -91,16 +94,18 @@ class Archive:
             told += one.told
         return Kept(marks, tuple(told))
 
-    def told(self, names: Sequence[str], new: Release, clock: Clock) -> list[str]:
+    def told(self, names: Sequence[str], protected: Protected, clock: Clock) -> list[str]:
         """Say what changed since the last run, and what all releases tell together.
 
         Raises
         ------
         InputError
-            If a cell that is suppressed can be worked out from several releases.
+            If a cell that is suppressed can be worked out from several releases, or a sensitive
+            one narrowed below what the rules require.
         OutOfTime
             If the time did not suffice to see.
         """
+        new = protected.release
         past = self.of_group(names, new)
         if not past:
             return [self._none()] if self.folder is not None else []
@@ -108,7 +113,7 @@ class Archive:
         whose = [path.name for path in past]
         return [
             *_changes(releases[-1], new, whose[-1]),
-            *attacked_together(releases, whose, new, clock),
+            *attacked_together(releases, whose, new, clock, Required.of(protected)),
         ]
 
     def _none(self) -> str:

@@ -176,7 +176,8 @@ def _solved(
             for statement in statements
         ]
         recode = [*dict.fromkeys(text for one in group for text in one.source.recode)]
-        kept = past.kept(job, names, whole, recode)
+        trees = [*dict.fromkeys(text for one in group for text in one.source.hierarchy)]
+        kept = past.kept(job, names, whole, recode, trees)
     # What is attacked together with earlier releases afterwards needs time, too.
     limit = clock.within(0.8 * clock.left) if past.of_group(names, whole) else clock
     phase(f"protecting {', '.join(names)}")
@@ -191,7 +192,7 @@ def _solved(
         phase(f"attacking {', '.join(names)}")
         found = attacked(protected, clock, stated=stated)
     with naming(said):
-        told = past.told(names, protected.release, clock)
+        told = past.told(names, protected, clock)
     said_of = (*kept.told, *kept.worked_out(protected, "by_hand"), *told)
     return _Solved(group, tables, protected, found, said_of)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +15,12 @@ from cellveil.front import refuse
 from csp.clock import Clock
 from csp.errors import InputError, OutOfTime
 from csp.exact import UNBOUNDED
+from csp.mechanism import Protected
 from csp.release.completion import agreeing
 from csp.release.release import Release
 from csp.tables.codes import Labels, cell_name
 
-__all__ = ["attacked_together", "cells_words", "differ", "places_of"]
+__all__ = ["Required", "attacked_together", "cells_words", "differ", "places_of"]
 
 
 def places_of(old: Release, new: Release) -> NDArray[np.int64] | None:
@@ -63,9 +66,39 @@ def cells_words(count: int) -> str:
     return f"{count:,} {'cell' if count == 1 else 'cells'}"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Required:
+    """How far intervals of the sensitive cells of a release must reach, in its units.
+
+    Attributes
+    ----------
+    cells : (k,) int64
+    values : (k,) int64
+    lower, upper, sliding : (k,) int64
+        Distances below and above the value, and the least width.
+    scale : int
+    """
+
+    cells: NDArray[np.int64]
+    values: NDArray[np.int64]
+    lower: NDArray[np.int64]
+    upper: NDArray[np.int64]
+    sliding: NDArray[np.int64]
+    scale: int
+
+    @classmethod
+    def of(cls, protected: Protected) -> Required:
+        """Levels of the problem that a pattern solves."""
+        problem = protected.problem
+        cells = np.flatnonzero(problem.primary & protected.pattern)
+        levels = (problem.lpl[cells], problem.upl[cells], problem.spl[cells])
+        return cls(cells, protected.table.values[cells], *levels, protected.table.scale)
+
+
 def attacked_together(
-    past: Sequence[Release], whose: Sequence[str], new: Release, clock: Clock
-) -> list[str]:
+    past: Sequence[Release], whose: Sequence[str], new: Release, clock: Clock,
+    required: Required | None = None,
+) -> list[str]:  # fmt: skip
     """Attack a release together with earlier ones, and say what came of it.
 
     Of an earlier release that publishes other values only those relations are used whose cells
@@ -80,6 +113,8 @@ def attacked_together(
         Their files.
     new : Release
     clock : Clock
+    required : Required, optional
+        What the rules ask for its sensitive cells.
 
     Returns
     -------
@@ -89,7 +124,8 @@ def attacked_together(
     Raises
     ------
     InputError
-        If a suppressed cell can be worked out.
+        If a suppressed cell can be worked out, or the interval of a sensitive one is narrower than
+        is required.
     OutOfTime
         If the time limit passed.
     """
@@ -105,7 +141,7 @@ def attacked_together(
                 "release, or those that have contradict it. Not attacked together."
             )
         for chosen in sets:
-            lines += _attack(chosen, new, clock)
+            lines += _attack(chosen, new, clock, required)
     except OutOfTime as error:
         msg = (
             "time ran out before this release was attacked together with the earlier ones of its "
@@ -202,7 +238,9 @@ def _possible(release: Release, clock: Clock) -> bool:
     return True
 
 
-def _attack(parts: Sequence[_Part], new: Release, clock: Clock) -> list[str]:
+def _attack(
+    parts: Sequence[_Part], new: Release, clock: Clock, required: Required | None
+) -> list[str]:
     """Attack releases that can be of the same data."""
     releases = [part.release for part in parts]
     if not any(one.pattern.any() for one in (*releases, new)):
@@ -214,9 +252,18 @@ def _attack(parts: Sequence[_Part], new: Release, clock: Clock) -> list[str]:
     names = [part.name for part in parts]
     # What follows from one release alone was judged by its own audit.
     alone = (found.alone_lower == found.alone_upper).any(axis=0)
-    _refuse_known(
-        found, ~shown & ~alone & mine, ", ".join(names[-3:]) + (" and others" * (len(names) > 3))
-    )
+    hidden = ~shown & ~alone
+    exact = (found.lower == found.upper) & hidden
+    # Cells that an earlier table withholds, and this one does not have, count as well.
+    gone = ~mine & ~np.isin(found.cells, found.places[-1])
+    narrow, of_one = _too_narrow(found, shown, required)
+    for wrong, how in (
+        (exact & (mine | gone), "can be worked out"),
+        (narrow, "can be narrowed below what the rules require"),
+    ):
+        if wrong.any():
+            last = ", ".join(names[-3:]) + (" and others" * (len(names) > 3))
+            _refuse(found, wrong, how, last, found.cells[shown & mine], new)
     lines = [
         f"{part.name} has other values in {cells_words(part.others)}; its sums of other cells were "
         "attacked together with this release."
@@ -226,6 +273,13 @@ def _attack(parts: Sequence[_Part], new: Release, clock: Clock) -> list[str]:
     words = f"No suppressed cell can be worked out exactly from the earlier {few} and this one"
     if by_one := int((alone & ~shown & mine).sum()):
         words += f", except {by_one:,} that can be from one of them alone"
+    if of_one:
+        words += (
+            "; 1 sensitive cell has a narrower interval than the rules require from one of them "
+            "alone" if of_one == 1
+            else f"; {of_one:,} sensitive cells have narrower intervals than the rules require "
+            "from one of them alone"
+        )  # fmt: skip
     if before:
         words += (
             "; 1 cell that is suppressed now was published before" if before == 1
@@ -234,16 +288,88 @@ def _attack(parts: Sequence[_Part], new: Release, clock: Clock) -> list[str]:
     return [*lines, f"{words}."]
 
 
-def _refuse_known(found: Differencing, candidates: NDArray[np.bool_], whose: str) -> None:
-    worked_out = (found.lower == found.upper) & candidates
-    if not worked_out.any():
-        return
+def _too_narrow(
+    found: Differencing, shown: NDArray[np.bool_], required: Required | None
+) -> tuple[NDArray[np.bool_], int]:
+    """Sensitive cells whose joint intervals are too narrow, and how many are from one release."""
+    narrow = np.zeros(len(found.cells), bool)
+    if required is None or not len(required.cells):
+        return narrow, 0
+    unit = Fraction(10) ** (found.release.scale - required.scale)
+    place = {cell: k for k, cell in enumerate(found.cells.tolist())}
+    count = 0
+    for i, cell in enumerate(found.places[-1][required.cells].tolist()):
+        k = place[cell]
+        value, below, above, wide = (
+            unit * int(array[i])
+            for array in (required.values, required.lower, required.upper, required.sliding)
+        )
+
+        def fails(
+            low: float, high: float, need: tuple[Fraction, ...] = (value, below, above, wide)
+        ) -> bool:
+            return low > need[0] - need[1] or high < need[0] + need[2] or high - low < need[3]
+
+        if shown[k] or not fails(found.lower[k], found.upper[k]):
+            continue
+        before = zip(found.alone_lower[:-1, k], found.alone_upper[:-1, k], strict=True)
+        if any(fails(low, high) for low, high in before):  # NaN, where it is not there, never fails
+            count += 1
+        else:
+            narrow[k] = True
+    return narrow, count
+
+
+_LISTED = 12
+"""Cells that a message lists."""
+
+
+def _refuse(
+    found: Differencing, wrong: NDArray[np.bool_], how: str, whose: str,
+    known: NDArray[np.int64], new: Release,
+) -> NoReturn:  # fmt: skip
+    """Refuse to publish what discloses with earlier releases, and say how to mend it.
+
+    What was published before is known. A pattern that hides it again relies on it in vain: stated
+    as published, it leaves the solver to find others.
+    """
     union = found.release
-    cell = cell_name(union.names, union.labels[int(found.cells[np.argmax(worked_out)])])
-    count = int(worked_out.sum())
+    cell = cell_name(union.names, union.labels[int(found.cells[np.argmax(wrong)])])
+    count = int(wrong.sum())
     cells = "1 suppressed cell" if count == 1 else f"{count:,} suppressed cells"
+    take = "or take the earlier release out of the history"
+    places = np.flatnonzero(np.isin(found.places[-1], known)).tolist()
+    if places:
+        lines = ["".join(f"{code}," for code in new.labels[i]) + "p" for i in places]
+        more = f" and {len(lines) - _LISTED} more" if len(lines) > _LISTED else ""
+        few = "1 cell" if len(lines) == 1 else f"{len(lines):,} cells"
+        mend = (
+            f"The pattern relies on {few} that {'was' if len(lines) == 1 else 'were'} published "
+            "before; keep them published, so that others are suppressed, by an a-priori file "
+            f"(apriori in [data]) with the lines {'; '.join(lines[:_LISTED])}{more}"
+        )
+    else:
+        mend = (
+            "What this release publishes and the earlier one did not have discloses it; name "
+            f"{_sums(found, wrong, new)} in by_hand, with MAN(10) among the rules"
+        )
     refuse(
-        f"together with {whose} of the history, {cells} can be worked out, the first {cell}; "
-        "nothing is published. Name them in by_hand with MAN among the rules, or take the earlier "
-        "release out of the history"
+        f"together with {whose} of the history, {cells} {how}, the first {cell}; nothing is "
+        f"published. {mend}, {take}"
     )
+
+
+def _sums(found: Differencing, wrong: NDArray[np.bool_], new: Release) -> str:
+    """Name cells that only the new release publishes, of sums that have a cell which is known."""
+    union = found.release
+    cell = int(found.cells[np.argmax(wrong)])
+    own = {*found.places[-1][np.flatnonzero(~new.pattern)].tolist()}
+    last, hidden = len(found.places) - 1, {*found.cells.tolist()}
+    for place in found.places[:-1]:
+        own -= {*place.tolist()} - hidden
+    for c, by in zip(found.cells.tolist(), found.publishers, strict=True):
+        own -= {c} if any(r < last for r in by) else set()
+    rows = np.flatnonzero(union.relations[:, [cell]].toarray().ravel())
+    beside = [int(c) for row in rows for c in union.relations[[row]].indices if int(c) in own]
+    named = [cell_name(union.names, union.labels[c]) for c in dict.fromkeys(beside)]
+    return ", ".join(named[:3]) or "the sums that are new in this release"

@@ -17,8 +17,10 @@ __all__ = ["ways_page"]
 
 _HEADS = {
     "withheld": "withheld", "changed": "changed", "mean_error": "mean error",
-    "largest_error": "largest error", "sensitive": "sensitive", "short": "below their levels",
+    "largest_error": "largest error", "sensitive": "sensitive",
+    "short": "below their levels", "short_inside": "below, to lone contributors too",
     "known": "known exactly", "narrowest": "closest call: width", "wanted": "asked for",
+    "proven": "proved best",
 }  # fmt: skip
 
 _MOST = 10.0
@@ -113,4 +115,6 @@ def _told(facts: dict[str, dict[str, Any]]) -> str:
 def _number(value: float | None) -> str:
     if value is None:
         return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return "endless" if np.isinf(value) else f"{value:,.6g}"

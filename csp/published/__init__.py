@@ -3,8 +3,7 @@
 `door` takes frames, files and grids. `names` knows columns of lists. `entries` reads numbers,
 ranges and signs as offices print them, `marks` says what the signs of an office mean, `rows` what
 stands in each row with its flags, as the reader has `told`; `grids` recognises cross tables.
-`dimensions` are ways in which codes add up, `structure` chooses among them, `relations` makes sums
-of them, `rounding` says how far numbers may be off, and `cells` puts all of it together.
-`breakdowns` are sums that hold beyond those. `crosstabs` reads tables of true values in the same
-shapes.
+`sums` says how codes add up, `rounding` how far numbers may be off, and `cells` puts all of it
+together. `breakdowns` are sums that hold beyond those. `crosstabs` reads tables of true values in
+the same shapes.
 """

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from csp.errors import InputError, argument
 from csp.exact import MAX_VALUE, UNBOUNDED, exact, most_text
 from csp.names.calls import check_choice
-from csp.published.dimensions import Dimension
 from csp.published.entries import convention_of, read_entry, sign_of
-from csp.published.relations import all_cells, sums
 from csp.published.rounding import guessed, told_slack
 from csp.published.rows import Rows, alike, plain_item
-from csp.published.structure import Cube, Printed, structure
+from csp.published.sums.dimensions import Dimension
+from csp.published.sums.of_which import OfWhich
+from csp.published.sums.relations import all_cells, rows_of_rests, sums
+from csp.published.sums.structure import Cube, Printed, structure
 from csp.published.told import Told
 from csp.tables.codes import Labels, cell_name, numbered_codes
 from csp.tables.units import MAX_DECIMALS
@@ -62,6 +63,10 @@ class Published:
         Published numbers of contributors; -1 where there is none.
     notes : tuple of str
         What was found and not said, and what the reader should know.
+    rests : tuple of (int, OfWhich)
+        Parts that are named without the others, with their dimension, where no rest is printed.
+    rests_from : int
+        First of the relations that these make, which are the last.
     """
 
     values: NDArray[np.int64]
@@ -79,6 +84,8 @@ class Published:
     scale: int
     counts: NDArray[np.int64] | None
     notes: tuple[str, ...]
+    rests: tuple[tuple[int, OfWhich], ...] = ()
+    rests_from: int = 0
 
 
 def published_cells(
@@ -152,6 +159,12 @@ def published_cells(
     if printed is not None:  # a cross table has no such cell, so nobody withholds it
         ranged = hidden.copy()
         ranged[order] = False
+    rests = tuple(
+        (d, one) for d, dimension in enumerate(found) for one in dimension.rests
+        if one.rest >= len(known[d])
+    )  # fmt: skip
+    for d, one in rests:
+        ranged |= labels.codes[:, d] == one.rest
     lower[order] = np.maximum(low, least)
     upper[order] = high
     if told.negative == "error" and (values < 0).any():
@@ -165,6 +178,7 @@ def published_cells(
     made = Published(
         values, hidden, ranged, classed, empty, unavailable, lower, upper, relations, labels, names,
         tuple(dimension.root for dimension in found), scale, _counts(counts, order, n, told), (),
+        rests, relations.shape[0] - rows_of_rests(labels.codes, found),
     )  # fmt: skip
     if told.rounded is None and not slack and not told.exact:
         guess = guessed(made.values, made.hidden, made.relations, scale)
@@ -175,17 +189,25 @@ def published_cells(
             made = _finer(made) if guess.finer else made
     if slack and not told.exact:
         made = _rounded(made, slack, least)
-    lone = [name for name, d in zip(names, found, strict=True) if (d.parent < 0).all()]
-    if lone and len(lone) == len(names):
-        notes.append("nothing adds up: no total was found among the codes")
-    elif lone:
-        notes.append(f"no total was found among the codes of {', '.join(lone)}: they bind nothing")
-    absent = n - len(order)
+    notes += _unbound(names, found)
+    absent = n - len(order) - (0 if printed is not None else int(ranged.sum()))
     if absent and told.absent == "withheld" and printed is None:
         notes.append(
             f"{absent} {'cell has' if absent == 1 else 'cells have'} no row and count as withheld"
         )
     return replace(made, notes=tuple(notes))
+
+
+def _unbound(names: Sequence[str], found: Sequence[Dimension]) -> list[str]:
+    """Say which dimensions have no sums."""
+    lone = [
+        name for name, d in zip(names, found, strict=True) if (d.parent < 0).all() and not d.rests
+    ]
+    if lone and len(lone) == len(names):
+        return ["nothing adds up: no total was found among the codes"]
+    if lone:
+        return [f"no total was found among the codes of {', '.join(lone)}: they bind nothing"]
+    return []
 
 
 # ---- codes and cells -----------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from csp.published.told import Told
 from csp.tables.columns import column_names, read_columns
 from csp.tables.hierarchies.totals import is_total
 
-__all__ = ["Roles", "grid_of", "grid_of_bytes", "read_published", "roles_of"]
+__all__ = ["Roles", "grid_of", "grid_of_bytes", "read_published", "roles_of", "with_places"]
 
 _ROW = re.compile(r"^row ([0-9]+)(?=:)")
 _ROWS = re.compile(r"^rows ([0-9]+) and ([0-9]+)(?= are both)")
@@ -110,9 +110,16 @@ def _cross(grid: CrossGrid, told: Told) -> Published:
         found = published_cells(grid.columns, grid.names, grid.entries, told, printed=grid.printed)
     except InputError as error:
         # What is a row to who reads a list of cells is a row and a column of the cross table.
-        msg = _ROW.sub(lambda found: _place(grid, int(found[1])), error.template)
-        raise InputError(msg) from error
+        raise InputError(with_places(grid, error.template)) from error
     return replace(found, notes=(*grid.told, *found.notes))
+
+
+def with_places(grid: CrossGrid, message: str) -> str:
+    """Message about rows of a list of cells with the rows and columns of its cross table."""
+    message = _ROW.sub(lambda found: _place(grid, int(found[1])), message)
+    return _ROWS.sub(
+        lambda found: f"{_place(grid, int(found[1]))} and {_place(grid, int(found[2]))}", message
+    )
 
 
 def _place(grid: CrossGrid, number: int) -> str:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.clock import Clock
 from csp.decoys.key import Key
-from csp.errors import InputError, argument
-from csp.exact import MAX_VALUE, Number, exact, units_text
-from csp.names.calls import expect, named_errors
+from csp.errors import InputError, argument, phrase
+from csp.exact import MAX_VALUE, Number, units_text
+from csp.names.calls import expect, named_errors, number_given
 from csp.rounding.neighbours import Neighbours, coins
 from csp.rounding.network import vertex
 from csp.rounding.programs import chosen, relaxed
 from csp.rounding.rounded import Rounded
-from csp.solve.ilp.solvers import Solver
+from csp.rounding.small_counts import small_part
+from csp.solve.ilp.solvers import Solver, check_solver
 from csp.tables.table import Table
 
 __all__ = ["base_units", "round_table"]
@@ -22,7 +25,7 @@ __all__ = ["base_units", "round_table"]
 
 @named_errors
 def round_table(
-    table: Table, base: Number, *, key: Key | None = None, name: str = "",
+    table: Table, base: Number, *, small: bool = False, key: Key | None = None, name: str = "",
     solver: Solver = None, time_limit: float | None = None,
 ) -> Rounded:  # fmt: skip
     """Round all cells of a table to multiples of a base, so that they still add up.
@@ -37,6 +40,10 @@ def round_table(
     table : Table
     base : Number
         A number of the measure: 5, or 0.5 in a table with a decimal. At least two units.
+    small : bool
+        Round inner cells below the base only, to 0 or the base; other inner cells stay as they are,
+        and totals are summed again. With base 3 these are the counts 1 and 2. Totals are less than
+        a base from their values; where that cannot be, the fewest of them less than two.
     key : Key, optional
         Differences are weighed with random numbers of this key. Then every table that the published
         one leaves possible could have led to it, so that an attacker who knows the method excludes
@@ -55,8 +62,9 @@ def round_table(
     Raises
     ------
     InputError
-        If the base is not a whole number of at least two units, or the decimals of the table were
-        not stated.
+        If the base is not a whole number of at least two units, the decimals of the table were not
+        stated, an argument has another type, or `small` is asked for where cells may be negative or
+        totals are not sums of inner cells.
     Unroundable
         If there is no such table.
     OutOfTime
@@ -65,7 +73,9 @@ def round_table(
     Notes
     -----
     The rounding of two-way tables is that of Cox and Ernst (1982), a network problem; of others an
-    integer program (Kelly, Golden, Assad and Baker 1990).
+    integer program (Kelly, Golden, Assad and Baker 1990). Larger ones start from a choice that is
+    improved a few codes at a time. Small counts are rounded as Heldal (2017) and Langsrud and
+    Heldal (2018) do, with the least sum of differences over all cells.
 
     Examples
     --------
@@ -78,28 +88,31 @@ def round_table(
     (290, True)
     """
     expect(table, Table, "table")
+    expect(small, bool, "small")
+    expect(name, str, "name")
     if key is not None:
         expect(key, Key, "key")
+    check_solver(solver)
     units, clock = base_units(table, base), Clock.of(time_limit)
-    near = Neighbours.of(table, units)
+    part = small_part(table, units) if small else table
+    rest = table.values - part.values
+    near = Neighbours.of(part, units, table.margins if small else None)
     cost = near.cost
     if key is not None:
-        cost = cost + coins(table, units, key, name)[near.cells]
+        cost = cost + coins(table, units, key, name, small=small)[near.cells]
     keyed, least = key is not None, int(near.rest.sum())
+    rounded = partial(_rounded, table, units, keyed=keyed, small=small)
     if not len(near.cells):
-        return _rounded(table, units, table.values, keyed=keyed, proven=True, bound=None)
+        return rounded(table.values, proven=True, bound=None)
     found = vertex(near, cost, clock)
     bound = None if keyed or found is None else least + found.bound
     if found is not None and found.up is not None:
         proven = found.bound == int(cost @ found.up)
-        return _rounded(
-            table, units, near.values(found.up), keyed=keyed, proven=proven, bound=bound
-        )
+        return rounded(rest + near.values(found.up), proven=proven, bound=bound)
     choice = chosen(near, cost, solver, clock)
     if choice is None:
         choice, bound = relaxed(near, cost, solver, clock), None
-    values = choice.values
-    return _rounded(table, units, values, keyed=keyed, proven=choice.proven, bound=bound)
+    return rounded(rest + choice.values, proven=choice.proven, bound=bound)
 
 
 def base_units(table: Table, base: Number) -> int:
@@ -118,17 +131,18 @@ def base_units(table: Table, base: Number) -> int:
             "the table is made"
         )
         raise InputError(msg)
-    units = exact(base) * 10**table.scale
+    named = phrase("base", "--base")
+    units = number_given(named, base) * 10**table.scale
     if units.denominator > 1 or not 2 <= units <= MAX_VALUE:
         least = units_text(2, table.scale)
         kind = f"number of {table.scale} decimal places" if table.scale else "whole number"
-        msg = f"base must be a {kind} and at least {least}, got {base!r}"
+        msg = f"{named} must be a {kind} and at least {least}, got {base!r}"
         raise InputError(msg)
     return int(units)
 
 
 def _rounded(
-    table: Table, base: int, values: NDArray[np.int64], *, keyed: bool, proven: bool,
+    table: Table, base: int, values: NDArray[np.int64], *, keyed: bool, small: bool, proven: bool,
     bound: int | None,
 ) -> Rounded:  # fmt: skip
     off = np.abs(values - table.values)
@@ -137,4 +151,4 @@ def _rounded(
         array.flags.writeable = False
     if proven and not keyed and not further.any():
         bound = int(off.sum())
-    return Rounded(table, found, base, further, keyed, proven, bound)
+    return Rounded(table, found, base, further, keyed, proven, bound, small)

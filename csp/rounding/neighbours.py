@@ -43,6 +43,8 @@ class Neighbours:
         What ``matrix @ up`` must be.
     cost : (k,) int64
         Distance that going up adds, in units.
+    further : (n,) bool
+        Cells that may go one base further where there is no choice.
     """
 
     table: Table
@@ -53,10 +55,11 @@ class Neighbours:
     matrix: csr_array
     right: NDArray[np.int64]
     cost: NDArray[np.int64]
+    further: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, table: Table, base: int) -> Neighbours:
-        """Pose the choice for a table."""
+    def of(cls, table: Table, base: int, further: NDArray[np.bool_] | None = None) -> Neighbours:
+        """Pose the choice for a table; all cells that may be other than 0 may go further."""
         from scipy.sparse import csr_array
 
         floor = np.floor_divide(table.values, base)
@@ -66,7 +69,10 @@ class Neighbours:
         rows = np.flatnonzero(np.diff(columns.indptr))
         right = -(csr_array(table.relations[rows]) @ floor)
         cost = base - 2 * rest[cells]
-        return cls(table, base, floor, rest, cells, csr_array(columns[rows]), right, cost)
+        some = np.ones(table.n_cells, dtype=bool) if further is None else further
+        if table.structural is not None:
+            some = some & ~table.structural
+        return cls(table, base, floor, rest, cells, csr_array(columns[rows]), right, cost, some)
 
     def values(self, up: NDArray[np.int64]) -> NDArray[np.int64]:
         """Round all cells, in units, where these of `cells` go up."""
@@ -80,12 +86,16 @@ class Neighbours:
         return binary and not (self.matrix @ up - self.right).any()
 
 
-def coins(table: Table, base: int, key: Key, name: str) -> NDArray[np.int64]:
+def coins(
+    table: Table, base: int, key: Key, name: str, *, small: bool = False
+) -> NDArray[np.int64]:  # fmt: skip
     """Random numbers of a key, one a cell, uniform on the whole numbers from -base to base.
 
-    They depend on the key, the name, the base and the labels, and never on a value.
+    They depend on the key, the name, the base, the labels, and on whether small counts alone are
+    rounded, and never on a value.
     """
-    head = ["controlled rounding", name, str(base), str(table.scale), *table.names]
+    what = "small count rounding" if small else "controlled rounding"
+    head = [what, name, str(base), str(table.scale), *table.names]
     drawn = (
         int.from_bytes(key.draw([*head, *label])[:16], "big") % (2 * base + 1)
         for label in table.labels

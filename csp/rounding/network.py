@@ -58,7 +58,7 @@ def vertex(near: Neighbours, cost: NDArray[np.int64], clock: Clock) -> Vertex | 
         cost=cost.astype(np.float64), lower=0.0, upper=1.0, rows=near.matrix, row_lower=right,
         row_upper=right,
     )  # fmt: skip
-    if model.solve_stepwise(clock, _STEPS) != Status.OPTIMAL:
+    if model.solve_stepwise(clock, _STEPS, interruptible=True) != Status.OPTIMAL:
         return None
     solution = model.solution
     point = np.asarray(solution.col_value)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.exact import MAX_VALUE, Number, ceil_fraction, exact
-from csp.names.calls import expect, named_errors
+from csp.exact import MAX_VALUE, Number, ceil_fraction
+from csp.names.calls import expect, named_errors, number_given
 from csp.names.guesses import Guided
 from csp.release.release import Release
 from csp.tables.codes import Labels, text_codes
@@ -68,10 +69,13 @@ class Noisy(Perturbed):
     ----------
     lower, upper : (n,) int64
         Between what the published numbers say that the true values lie, in units.
+    exact : tuple of Fraction
+        What is published, in units, without rounding.
     """
 
     lower: NDArray[np.int64]
     upper: NDArray[np.int64]
+    exact: tuple[Fraction, ...]
 
     def stated(self) -> tuple[NDArray[np.int64], NDArray[np.int64], str]:
         """Between what ends the true values lie, by what is published, and that in words."""
@@ -116,6 +120,9 @@ def noisy_table(table: Table, data: Any, value: str, reach: Number | str) -> Noi
     Noisy(9 cells)
     """
     expect(table, Table, "table")
+    expect(value, str, "value")
+    if not isinstance(reach, str):
+        _reach("reach", reach)
     named = [reach] if isinstance(reach, str) else []
     columns = read_columns(data, [*table.names, value, *named], {value, *named}).arrays
     codes = [text_codes(column) for column in columns[: len(table.names)]]
@@ -131,13 +138,18 @@ def noisy_table(table: Table, data: Any, value: str, reach: Number | str) -> Noi
         msg = f"cell {table.cell(cell)} has {many}; give one row for each cell"
         raise InputError(msg)
     unit, (lower, upper, values) = 10**table.scale, np.zeros((3, table.n_cells), np.int64)
+    published = [Fraction(0)] * table.n_cells
     for row, cell in enumerate(places.tolist()):
-        number = exact(columns[len(codes)][row]) * unit
-        far = exact(columns[-1][row] if named else reach) * unit
+        number = number_given(f"row {row + 1}: {value}", columns[len(codes)][row]) * unit
+        far = reach if not named else columns[-1][row]
+        far = _reach(f"row {row + 1}: {reach}" if named else "reach", far) * unit
         if abs(number) + abs(far) > MAX_VALUE:
-            msg = f"row {row + 1}: the number, or how far it may be off, is too large"
+            msg = (
+                f"row {row + 1}: the number, or how far it may be off (reach), is more than 2**53 "
+                "units; give thousands, or correct it"
+            )
             raise InputError(msg)
-        values[cell] = round(number)
+        values[cell], published[cell] = round(number), number
         lower[cell], upper[cell] = ceil_fraction(number - far), (number + far) // 1
     off = (table.values < lower) | (table.values > upper)
     if off.any():
@@ -149,4 +161,22 @@ def noisy_table(table: Table, data: Any, value: str, reach: Number | str) -> Noi
         raise InputError(msg)
     for array in (lower, upper, values):
         array.flags.writeable = False
-    return Noisy(table, values, lower, upper)
+    return Noisy(table, values, lower, upper, tuple(published))
+
+
+def _reach(name: str, value: Any) -> Fraction:
+    """How far a published number may be off, as a number of the measure.
+
+    Raises
+    ------
+    InputError
+        If it is not a number, or negative.
+    """
+    found = number_given(name, value, "number, how far published numbers may be from the true ones")
+    if found < 0:
+        msg = (
+            f"{name} says how far published numbers may be from the true ones, and cannot be "
+            f"negative, got {value!r}; give 0 or more, or the column that says so"
+        )
+        raise InputError(msg)
+    return found

@@ -15,10 +15,20 @@ from numpy.typing import NDArray
 from csp.attacker.elimination import entries
 from csp.clock import Clock
 from csp.errors import OutOfTime, SolverError, Unroundable
+from csp.rounding.improvement import improved, some_choice
 from csp.rounding.neighbours import Neighbours
-from csp.solve.ilp.solvers import Solver, solve
+from csp.solve.ilp.solvers import Solver, bound_of, solve
 
 __all__ = ["Choice", "chosen", "relaxed"]
+
+_MANY = 2_000
+"""Cells to choose for, from which on a first choice is looked for before the whole program.
+
+HiGHS proves an optimum of 1,073 in seconds; of 7,378 it finds only poor choices in a minute.
+"""
+
+_SAME = 0.5
+"""Costs are whole numbers: a bound that is less below the cost than this proves it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,17 +68,25 @@ def chosen(
     """
     import pulp
 
+    start = None
+    if len(near.cells) > _MANY:
+        start = some_choice(near, cost, clock.part(0.5))
+        if start is not None:
+            start = improved(near, cost, start, clock.part(0.7))
     program = pulp.LpProblem("rounding", pulp.LpMinimize)
     up = [program.add_variable(f"u{j}", cat="Binary") for j in range(len(near.cells))]
     program.setObjective(_sum(cost, up))
     _bind(program, near.matrix, near.right, up)
-    word = solve(program, solver, clock)
-    if word == "infeasible":
+    word = solve(program, solver, clock, start=start)
+    if word == "infeasible" and start is None:
         return None
-    found = _read(up)
-    if near.adds_up(found):
-        return Choice(near.values(found), word == "optimal")
-    raise _unanswered(word, clock)
+    found = [one for one in (_read(up), start) if one is not None and near.adds_up(one)]
+    if not found:
+        raise _unanswered(word, clock)
+    best = min(found, key=lambda one: int(cost @ one))
+    # What has been called optimal and is not cheaper than the start may be the start itself.
+    proven = word == "optimal" and int(cost @ best) - bound_of(program) < _SAME
+    return Choice(near.values(best), proven)
 
 
 def relaxed(near: Neighbours, cost: NDArray[np.int64], solver: Solver, clock: Clock) -> Choice:
@@ -87,13 +105,11 @@ def relaxed(near: Neighbours, cost: NDArray[np.int64], solver: Solver, clock: Cl
     import pulp
 
     table, base = near.table, near.base
-    n = table.n_cells
     down = near.floor - 1 >= np.floor_divide(table.lower, base)
-    further = np.ones(n, dtype=bool) if table.structural is None else ~table.structural
     program = pulp.LpProblem("rounding", pulp.LpMinimize)
     up = [program.add_variable(f"u{j}", cat="Binary") for j in range(len(near.cells))]
-    above = _flags(program, "a", further)
-    below = _flags(program, "b", further & down)
+    above = _flags(program, "a", near.further)
+    below = _flags(program, "b", near.further & down)
     steps: list[dict[int, Any]] = [dict(zip(near.cells.tolist(), up, strict=True)), above, below]
     right = -(table.relations @ near.floor)
     for row in range(table.relations.shape[0]):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from csp.errors import InputError
 from csp.exact import units_text, units_to_numbers
 from csp.rounding.perturbed import Perturbed
+from csp.rounding.small_counts import small_range
 from csp.tables.codes import Labels
 
 __all__ = ["Rounded"]
@@ -18,7 +19,7 @@ __all__ = ["Rounded"]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Rounded(Perturbed):
-    """An additive table whose cells are multiples of a base near the true ones.
+    """An additive table whose cells, or small ones, are multiples of a base near the true ones.
 
     Attributes
     ----------
@@ -38,6 +39,8 @@ class Rounded(Perturbed):
     bound : int or None
         No table of multiples next to the values has a smaller `distance`; not for publication. None
         where a key chose, or cells had to go further.
+    small : bool
+        Whether only inner cells below the base were rounded, and totals summed again.
     """
 
     base: int
@@ -45,6 +48,7 @@ class Rounded(Perturbed):
     keyed: bool
     proven: bool
     bound: int | None
+    small: bool = False
 
     @property
     def reach(self) -> int:
@@ -53,6 +57,9 @@ class Rounded(Perturbed):
 
     def stated(self) -> tuple[NDArray[np.int64], NDArray[np.int64], str]:
         """Between what ends the true values lie, by what is published, and that in words."""
+        if self.small:
+            ends = small_range(self.values, self.table.margins, self.base, self.reach)
+            return *ends, self.words()
         return self.values - self.reach, self.values + self.reach, self.words()
 
     @property
@@ -71,6 +78,12 @@ class Rounded(Perturbed):
     def words(self) -> str:
         """Say what is stated of every cell."""
         bases = "two bases" if self.relaxed.any() else "a base"
+        if self.small:
+            base = self.base_text
+            return (
+                f"with counts below {base} at 0 or {base}, and totals less than {bases} from their "
+                "values"
+            )
         return f"rounded to multiples of {self.base_text}, each less than {bases} from its value"
 
     def _repr_html_(self) -> str:
@@ -141,6 +154,7 @@ class Rounded(Perturbed):
             "base": self.base_text,
             "bases": 2 if self.relaxed.any() else 1,
             "random": self.keyed,
+            "small": self.small,
         }
         if reveal:
             table = self.table

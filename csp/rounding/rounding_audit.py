@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from csp.audits.audit import audit
 from csp.audits.intervals import intervals
 from csp.clock import Clock
+from csp.errors import InputError
 from csp.mechanism import Mechanism
 from csp.names.calls import expect, named_errors
 from csp.problem.problem import Problem
 from csp.rounding.perturbed import Perturbed
 
-__all__ = ["RoundingAudit", "audit_rounding"]
+__all__ = ["RoundingAudit", "audit_rounding", "check_no_unions"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -114,7 +115,7 @@ def audit_rounding(
     Raises
     ------
     InputError
-        As for `csp.Mechanism.problem`.
+        As for `csp.Mechanism.problem`, and for ``unions=True``.
     OutOfTime
         If the time limit passed before every sensitive cell was judged.
 
@@ -127,6 +128,7 @@ def audit_rounding(
     """
     expect(published, Perturbed, "published")
     mechanism = rules if isinstance(rules, Mechanism) else Mechanism(rules)
+    check_no_unions(mechanism)
     clock = Clock.of(time_limit)
     table, release = published.table, published.release
     asked = mechanism.problem(table)
@@ -152,3 +154,18 @@ def audit_rounding(
     for array in (lower, upper, short, known, sensitive):
         array.flags.writeable = False
     return RoundingAudit(published, sensitive, lower, upper, short, known, judged.guards)
+
+
+def check_no_unions(mechanism: Mechanism) -> None:
+    """Refuse rules for sums of suppressed cells, where no cell is suppressed.
+
+    Raises
+    ------
+    InputError
+    """
+    if mechanism.unions:
+        msg = (
+            "unions=True is for sums of suppressed cells, and in a table that is rounded or "
+            "published with noise no cell is suppressed; leave it out"
+        )
+        raise InputError(msg)

@@ -58,10 +58,43 @@ cellveil <- function(..., allowed = 0L) {
   said
 }
 
+# The command as a function of this package calls it: its errors speak of arguments of R.
+asked <- function(...) {
+  tryCatch(cellveil(...), error = function(e) stop(in_r(conditionMessage(e)), call. = FALSE))
+}
+
+flags <- c("aggregated", "singletons", "unions", "absent-zero", "intervals", "reveal", "round", "strict",
+           "integer", "descending", "header")
+choices <- "allow|abs|shift|split|error|skip|drop|zero|values?|counts?|unknown|unit|prefix|found"
+
+# Options of the command in a text, as arguments: --time-limit 20 is time_limit = 20.
+in_r <- function(text) {
+  for (flag in flags) {
+    name <- gsub("-", "_", flag, fixed = TRUE)
+    text <- gsub(sprintf("(?<![\\w-])--no-%s\\b(?!-)", flag), paste(name, "= FALSE"), text, perl = TRUE)
+    text <- gsub(sprintf("(?<![\\w-])--%s\\b(?!-)", flag), paste(name, "= TRUE"), text, perl = TRUE)
+  }
+  pattern <- sprintf("(?<![\\w-])--([a-z][a-z-]*[a-z])(?: ((?:%s)\\b|'[^']*'|[A-Z][A-Za-z]*=[^ ,;)]+|[0-9][0-9.]*[0-9]|[0-9]|[A-Z]{2,}\\b))?", choices)
+  at <- gregexpr(pattern, text, perl = TRUE)
+  regmatches(text, at) <- lapply(regmatches(text, at), function(found) vapply(found, as_argument, ""))
+  text
+}
+
+as_argument <- function(option) {
+  name <- gsub("-", "_", sub("^--([a-z-]+).*", "\\1", option), fixed = TRUE)
+  value <- sub("^--[a-z-]+ ?", "", option)
+  if (!nzchar(value)) return(paste0(name, "="))
+  if (grepl("=", value, fixed = TRUE)) {
+    return(sprintf("%s = c(%s = \"%s\")", name, sub("=.*", "", value), sub("^[^=]*=", "", value)))
+  }
+  if (grepl("^[0-9]", value)) return(paste(name, "=", value))
+  sprintf("%s = \"%s\"", name, gsub("'", "", value, fixed = TRUE))
+}
+
 # What the command said, how a file was read among it, is passed on as a message.
 told <- function(said) {
   words <- said$stderr[nzchar(said$stderr) & !grepl("^Wrote ", said$stderr)]
-  if (length(words)) message(paste(words, collapse = "\n"))
+  if (length(words)) message(in_r(paste(words, collapse = "\n")))
   said
 }
 

@@ -70,6 +70,11 @@ read_frame <- function(file, codes) {
   frame
 }
 
+# What is missing in a data frame is NA there, and an empty text in its file: a code "NA" is a code.
+missing_words <- function(data, ...) {
+  if (is.data.frame(data) && !"na" %in% names(list(...))) c("--na", "")
+}
+
 as_input <- function(data, place) {
   if (is.character(data) && length(data) == 1) {
     if (!file.exists(data)) stop(sprintf("there is no file '%s'", data), call. = FALSE)

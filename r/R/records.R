@@ -22,7 +22,7 @@ microaggregate <- function(data, k, attributes = NULL, keep = NULL, ...) {
     columns_there(data, keep, "keep")
   }
   masked <- file.path(place, "masked.csv")
-  told(cellveil("microdata", "microaggregate", as_input(data, place), "-k", plain(k),
-                options_of(attributes = attributes, keep = keep, ...), "-o", masked))
+  told(asked("microdata", "microaggregate", as_input(data, place), "-k", plain(k),
+             missing_words(data, ...), options_of(attributes = attributes, keep = keep, ...), "-o", masked))
   read_frame(masked, character())
 }

@@ -3,7 +3,9 @@
 #' Finds the sensitive cells, the fewest (or least valuable) others to suppress with them, and audits
 #' the result. Suppressed values are not in what comes back.
 #'
-#' @param data A data frame of records, or the name of a file.
+#' @param data A data frame of records, or the name of a file. `NA` is a missing entry; the text
+#'   `"NA"` is a code like any other (Namibia, sodium), unless `na = "NA"` says otherwise. In files
+#'   both look alike, and the command asks.
 #' @param by Columns of the table's dimensions; those of a cross table are found.
 #' @param rules What is sensitive: `"P(10,1)"`, `"NK(2,85)|FREQ(3,10)"`.
 #' @param value Column to sum; without it records are counted.
@@ -38,10 +40,10 @@ protect <- function(data, by = NULL, rules, value = NULL, contributor = NULL, hi
   words <- c(
     "protect", as_input(data, place),
     options_of(by = by, rules = rules, value = value, contributor = contributor, keep = keep),
-    hierarchy_words(hierarchies, place), options_of(...), if (intervals) "--intervals",
+    hierarchy_words(hierarchies, place), missing_words(data, ...), options_of(...), if (intervals) "--intervals",
     "-o", published, "--release", release, "--json"
   )
-  said <- told(cellveil(words))
+  said <- told(asked(words))
   cells <- read_frame(published, NULL)
   by <- if (is.null(by)) names(cells)[seq_len(match("value", names(cells)) - 1)] else by
   structure(
@@ -130,7 +132,7 @@ crosstab <- function(x, rows = NULL, columns = NULL, mark = "x") {
 inspect <- function(data, by = NULL, ...) {
   place <- folder()
   on.exit(unlink(place, recursive = TRUE))
-  said <- cellveil("inspect", as_input(data, place), options_of(by = by, ...), "--json")
+  said <- asked("inspect", as_input(data, place), missing_words(data, ...), options_of(by = by, ...), "--json")
   jsonlite::fromJSON(told(said)$stdout)
 }
 
@@ -158,7 +160,7 @@ audit <- function(x, by = NULL, value = NULL, marks = NULL, hierarchies = list()
     "audit", release_or_file(x, place), options_of(by = by, value = value, marks = marks),
     hierarchy_words(hierarchies, place), options_of(...)
   )
-  said <- told(cellveil(words, "--json", allowed = 0:1))
+  said <- told(asked(words, "--json", allowed = 0:1))
   found <- jsonlite::fromJSON(said$stdout, simplifyVector = TRUE)
   structure(found, class = "cellveil_audit", facts = found)
 }
@@ -180,7 +182,7 @@ print.cellveil_audit <- function(x, ...) {
 attack <- function(x, ...) {
   place <- folder()
   on.exit(unlink(place, recursive = TRUE))
-  said <- cellveil("attack", "report", release_or_file(x, place), options_of(...), "--json",
+  said <- asked("attack", "report", release_or_file(x, place), options_of(...), "--json",
                    allowed = 0:1)
   jsonlite::fromJSON(told(said)$stdout)
 }

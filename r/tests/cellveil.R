@@ -47,6 +47,28 @@ poor <- data.frame(r = c("a", "a", "a", "b", "b", "b", "Total", "Total", "Total"
 worked_out <- audit(poor, by = c("r", "c"), value = "n", marks = "uk")
 stopifnot(worked_out$suppressed == 1, worked_out$disclosed == 1)
 
+# NA is missing, and "NA" a code.
+lands <- data.frame(land = rep(c("NA", "US"), c(6, 8)), sex = rep(c("f", "m"), 7))
+there <- protect(lands, c("land", "sex"), "FREQ(3,10)")
+stopifnot("NA" %in% there$land, !anyNA(there$land), there$value[there$land == "NA" & there$sex == "Total"] == 6,
+          inspect(lands, c("land", "sex"))$records == 14)
+lands$land[1] <- NA
+refused(protect(lands, c("land", "sex"), "FREQ(3,10)"), "land")
+lost <- protect(lands, c("land", "sex"), "FREQ(3,10)", missing = "unknown")
+stopifnot(sum(lost$land == "NA") == 3)
+
+# Errors name arguments of R.
+says <- function(text, words) stopifnot(identical(cellveil:::in_r(text), words))
+says("say --aggregated, or --time-limit 20", "say aggregated = TRUE, or time_limit = 20")
+says("say it with --negative allow; --no-singletons", "say it with negative = \"allow\"; singletons = FALSE")
+says("declare --na NA or --na ''", "declare na = \"NA\" or na = \"\"")
+says("(--keep-codes COLUMN=FILE)", "(keep_codes = c(COLUMN = \"FILE\"))")
+says("--rda is for protect", "rda= is for protect")
+cells <- data.frame(region = c("N", "S", "Total"), n = c(4, 5, 9))
+refused(protect(cells, "region", "FREQ(3,10)", value = "n", contributor = "n", aggregated = TRUE), "contributor")
+message_of <- function(call) tryCatch({ call; "" }, error = conditionMessage)
+stopifnot(!grepl("--", message_of(protect(cells, "region", "FREQ(3,10)", value = "n", contributor = "n", aggregated = TRUE)), fixed = TRUE))
+
 again <- protect(people, c("region", "sex"), "FREQ(3,10)", keep = safe)
 stopifnot(all(is.na(again$value[is.na(safe$value)])))
 stopifnot(length(attack(safe)) > 0)

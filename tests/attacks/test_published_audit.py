@@ -307,11 +307,7 @@ NOTHING = "None of them can be worked out exactly."
     ],
 )  # fmt: skip
 def test_a_part_is_not_all_parts(rows) -> None:
-    found = attacks.audit_published(Release.from_frame(rows)) if rows[0][1] != "2019" else None
-    if found is None:  # nothing that is withheld is in any sum, which is said
-        release = Release.from_frame(rows)
-        assert not (abs(release.relations) @ release.pattern.astype(int)).any()
-        return
+    found = attacks.audit_published(Release.from_frame(rows))
     assert NOTHING in found.sentences()
 
 

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import ast
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
 from collections.abc import Iterator
 
 import highspy
@@ -10,6 +16,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from csp import highs
 from csp.highs import Model, Position, Status
 from tests.support.shared import ROOT
 
@@ -109,3 +116,66 @@ def test_an_objective_takes_back_the_last_one_and_one_number_holds_for_all() -> 
     model.add_rows(csr_array(np.array([[0.0, 1.0, 0.0]])), -np.inf, 0.5)
     assert model.solve() == Status.OPTIMAL
     assert model.values[1] == 0.5
+
+
+class Deaf:
+    """A solver that does not look up for a while, as HiGHS in searches of its heuristics."""
+
+    def __init__(self) -> None:
+        self.waited = threading.Event()
+
+    def run(self) -> str:
+        self.waited.wait(30)
+        return "done"
+
+    def cancelSolve(self) -> None:
+        pass
+
+
+def test_an_interrupt_is_answered_by_a_solver_that_does_not_look_up() -> None:
+    solver = Deaf()
+    timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        highs.run_interruptibly(solver)
+    assert time.monotonic() - began < 2.2
+    assert highs.lingering()
+    solver.waited.set()
+    while highs.lingering():
+        assert time.monotonic() - began < 20
+        time.sleep(0.01)
+
+
+DEAF_COMMAND = """
+import sys, time, highspy
+def run(solver):
+    print("ready", flush=True)
+    time.sleep(40)
+highspy.Highs.run = run
+sys.argv[0] = "cellveil"
+from cellveil.__main__ import main
+main()
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal")
+@pytest.mark.parametrize("verb", ["round", "compare"])
+def test_a_command_ends_while_the_solver_works_on(tmp_path, verb: str) -> None:
+    survey = tmp_path / "survey.csv"
+    survey.write_text("a,b\n" + "x,u\nx,v\ny,u\ny,v\n" * 3 + "x,u\ny,v\n")
+    words = [verb, str(survey), "--by", "a,b"]
+    words += ["--base", "5"] if verb == "round" else ["--rules", "FREQ(3)", "--methods", "round:5"]
+    with subprocess.Popen(
+        [sys.executable, "-c", DEAF_COMMAND, *words], text=True, cwd=ROOT,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        ready = process.stdout.readline()
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=60)[1]
+    assert ready == "ready\n", said
+    assert time.monotonic() - began < 10  # a second of patience, and time to end on a busy machine
+    assert process.returncode == 130, said
+    assert "Traceback" not in said

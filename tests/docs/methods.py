@@ -14,7 +14,7 @@ PAGE = ROOT / "docs" / "methods.md"
 BEGIN, END = "<!-- made by tests/docs/methods.py -->", "<!-- end -->"
 
 RULES = "FREQ(9)"
-METHODS = ("suppress", "intervals:5", "round:5", "random:5", "round:10")
+METHODS = ("suppress", "intervals:5", "round:5", "random:5", "round:10", "round:3:small")
 KEY = Key(bytes(range(32)))
 TITLES = {
     "smokers": "Smokers, by sex and illness (Doll and Hill 1950)",
@@ -27,8 +27,8 @@ SLOW = ("titanic",)
 """Tables whose matching attack takes more than a second."""
 
 HEAD = (
-    "| method | withheld | changed | mean error | largest | below level | known | closest call "
-    "| method known: below, known |"
+    "| method | withheld | changed | mean error | largest | proved best | below level | known "
+    "| closest call | method known: below, known |"
 )
 
 
@@ -39,7 +39,7 @@ def compared(name: str) -> Comparison:
 
 
 def table_of(found: Comparison) -> list[str]:
-    lines = [HEAD, "|" + "---|" * 9]
+    lines = [HEAD, "|" + "---|" * 10]
     for method, one in found.summary().items():
         known = one["method_short"], one["method_known"]
         told = "not tried" if known[0] is None else f"{known[0]}, {known[1]}"
@@ -47,7 +47,8 @@ def table_of(found: Comparison) -> list[str]:
             told = "as before"
         lines.append(
             f"| `{method}` | {one['withheld']} | {one['changed']} | {one['mean_error']:.2f} "
-            f"| {one['largest_error']:.0f} | {one['short']} of {one['sensitive']} | {one['known']} "
+            f"| {one['largest_error']:.0f} | {'yes' if one['proven'] else 'no'} "
+            f"| {one['short']} of {one['sensitive']} | {one['known']} "
             f"| {one['narrowest']:.0f} for {one['wanted']:.0f} | {told} |"
         )
     return lines

@@ -121,8 +121,10 @@ def _counts(most: int) -> Iterator[World]:
     near = tuple(_persons(np.reshape(cells, (2, 3))) for cells in NEAR[:most])
     rounded = ("data.csv", "--by", "r,c", "--base", "5", "-o", "out.csv", "--summary", "s.json")
     yield World("rounded counts", ("round",), rounded, ("out.csv",), near)
-    keyed = (*rounded, "--key-file", "key")
+    keyed = (*rounded, "--key-file", "key", "--table-id", "may")
     yield World("rounded by a key", ("round",), keyed, ("out.csv",), near)
+    low = tuple(_persons(np.reshape(cells, (2, 3))) for cells in LOW[:most])
+    yield World("small counts rounded", ("round",), (*rounded, "--small"), ("out.csv",), low)
     first = (("protect", *_COUNTED, "--margins", "publish", *outputs),)
     for words in RELEASED:
         yield World(
@@ -139,6 +141,9 @@ def _counts(most: int) -> Iterator[World]:
 
 NEAR = ([7, 10, 5, 11, 5, 1], [7, 10, 5, 11, 6, 0], [7, 10, 6, 10, 5, 2], [7, 10, 6, 11, 5, 0])
 """Inner cells of tables that have one closest rounding to multiples of 5."""
+
+LOW = ([7, 10, 5, 11, 5, 1], [7, 10, 5, 11, 5, 2], [7, 10, 5, 11, 5, 0])
+"""Inner cells of tables whose small counts, of 1 and 2, go to 0."""
 
 
 RELEASED = (

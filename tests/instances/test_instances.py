@@ -143,6 +143,10 @@ def test_real_tables_have_the_totals_that_are_known() -> None:
         ("hair_and_eyes", ("Total", "Total"), 592), ("hair_and_eyes", ("blond", "Total"), 127),
         ("occupations", ("Total", "Total"), 3498), ("smokers", ("men", "Total", "Total"), 1298),
         ("smokers", ("Total", "lung cancer", "Total"), 709),
+        # By cigarettes a day: Table V, as it is Smoking_DollHill1950 in the R package HSAUR3.
+        ("smokers", ("men", "lung cancer", "smokers"), 33 + 250 + 196 + 136 + 32),
+        ("smokers", ("men", "lung cancer", "non-smokers"), 2),
+        ("smokers", ("men", "other", "non-smokers"), 27),
         ("titanic", ("Total", "Total", "Total"), 2201),
         ("titanic", ("Total", "Total", "saved"), 711),
         ("titanic", ("crew", "Total", "Total"), 885), ("titanic", ("Total", "woman", "Total"), 425),
@@ -150,6 +154,16 @@ def test_real_tables_have_the_totals_that_are_known() -> None:
         table = instances.load(name)
         assert isinstance(table, Table)
         assert table.values[table.position(label)] == value
+
+
+def test_smokers_are_those_of_another_transcription() -> None:
+    """As doll_hill_1950 of the R package contingencytables: smoking by illness, for each sex."""
+    table = instances.load("smokers")
+    assert isinstance(table, Table)
+    for sex, cells in (("men", [[647, 622], [2, 27]]), ("women", [[41, 28], [19, 32]])):
+        for smoking, row in zip(("smokers", "non-smokers"), cells, strict=True):
+            for patients, count in zip(("lung cancer", "other"), row, strict=True):
+                assert table.values[table.position((sex, patients, smoking))] == count
 
 
 def test_unknown_names() -> None:

@@ -47,7 +47,8 @@ def compare(
         str,
         option(
             "Ways to publish, by commas: suppress, intervals, intervals:GRID, round:BASE (the "
-            "closest additive table of multiples), random:BASE (one by a key).",
+            "closest additive table of multiples), random:BASE (one by a key), and either with "
+            ":small behind it (counts below the base alone).",
             "METHODS",
         ),
     ] = "suppress,intervals,round:5",
@@ -73,8 +74,8 @@ def compare(
     $ cellveil compare survey.csv --by region,sector --rules "FREQ(3,10)"
 
     For the office, and not for publication: errors, and how far sensitive cells are from their
-    levels, are worked out from true values. The limit is for each method. Random rounding takes the
-    key of --key-file, or a new one.
+    levels, are worked out from true values. The limit is for each method. Random rounding is
+    that of 'cellveil round' with the same --key-file and --table-id, or by a new key.
     """
     names = inputs.split_names(by, "--by")
     wanted = inputs.split_names(methods, "--methods")
@@ -93,7 +94,13 @@ def compare(
         table = inputs.read_table(read, meter.phase)
         meter.phase("publishing in several ways")
         found = side_by_side(
-            table, mechanism, wanted, key=key, attack=attack, time_limit=clock.seconds
+            table,
+            mechanism,
+            wanted,
+            key=key,
+            name=decoys.table_id,
+            attack=attack,
+            time_limit=clock.seconds,
         )
     facts = {"internal": True, "methods": found.summary(), "levels": found.levels()}
 
@@ -111,7 +118,7 @@ def _mechanism(asked: Requirements, names: tuple[str, ...], source: Source) -> t
     decoys = asked.decoys
     key = None if decoys.key_file is None else Key.read(decoys.key_file)
     defence = None
-    if decoys.defence is not None or decoys.table_id:
+    if decoys.defence is not None or (decoys.table_id and key is None):
         defence = read_defence(decoys.defence, decoys.key_file, decoys.table_id)
     found, reads = mechanism_of(asked, names, source.written.encoding, named=False, defence=defence)
     return found, reads, key
@@ -136,8 +143,9 @@ def _write(
 
 _SHOWN = {
     "withheld": "withheld", "changed": "changed", "mean_error": "mean error",
-    "largest_error": "largest", "sensitive": "sensitive", "short": "below level",
-    "known": "known", "narrowest": "narrowest", "wanted": "asked for",
+    "largest_error": "largest", "proven": "proved best", "sensitive": "sensitive",
+    "short": "below level", "short_inside": "to insiders too", "known": "known",
+    "narrowest": "narrowest", "wanted": "asked for",
 }  # fmt: skip
 
 
@@ -162,4 +170,6 @@ def _show(found: Comparison) -> None:
 
 
 def _number(value: float | None) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return "" if value is None else f"{value:,.6g}"

@@ -182,7 +182,7 @@ def _protected(
     shown = files.shown
     with Meter("tabulating", clock.seconds) as meter, on_cores(workers):
         table = inputs.read_table(source, meter.phase)
-        kept = kept_from(before, table, source.recode)
+        kept = kept_from(before, table, source.recode, source.hierarchy)
         for line in () if kept is None else kept.told:
             say(line)
         stated = inputs.read_known(source, table)

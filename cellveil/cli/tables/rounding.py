@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from cellveil.cli import options
 from cellveil.cli.answers import finish, noted
-from cellveil.cli.options import argument, option
+from cellveil.cli.options import argument, flag, option
 from cellveil.cli.taking import Rest, taking
 from cellveil.io import inputs
 from cellveil.io.files import check_outputs
@@ -15,6 +15,7 @@ from cellveil.render.progress import Meter
 from cellveil.requests.search import Limit
 from cellveil.requests.source import Source
 from csp.decoys.key import Key
+from csp.errors import InputError
 from csp.exact import UNBOUNDED, units_text
 from csp.rounding.controlled import round_table
 from csp.tables.codes import Labels
@@ -33,6 +34,14 @@ def round_(
     *,
     by: Annotated[str, option("Columns of the table's dimensions: Size,Region.", "COLUMNS")],
     base: Annotated[str, option("Multiples of it are published: 5.", "NUMBER")],
+    small: Annotated[
+        bool,
+        flag(
+            "Round counts below the base only, to 0 or the base; totals are summed again. With "
+            "--base 3 these are 1 and 2.",
+            "--small",
+        ),
+    ] = False,
     source: Rest[Source],
     key_file: Annotated[
         Path | None,
@@ -44,7 +53,8 @@ def round_(
         ),
     ] = None,
     table_id: Annotated[
-        str, option("Identity of the table: the same name and key round alike.", "NAME")
+        str,
+        option("Identity of the table: the same name and key round alike. Needs a key.", "NAME"),
     ] = "",
     limit: Limit,
     output: options.RowsFile = None,
@@ -58,6 +68,7 @@ def round_(
     true value lies. Whether that is enough for sensitive cells is for 'cellveil compare' to say,
     beforehand: choose the base by what the rules ask, and not by how small the cells are.
     """
+    _check_identity(key_file, table_id)
     read = source(data=data, by=inputs.split_names(by, "--by"))
     check_outputs({"-o": output, "--summary": summary}, [data, read.rda, key_file])
     key = None if key_file is None else Key.read(key_file)
@@ -65,7 +76,9 @@ def round_(
     with Meter("tabulating", clock.seconds) as meter:
         table = inputs.read_table(read, meter.phase)
         meter.phase("rounding")
-        found = round_table(table, base, key=key, name=table_id, time_limit=clock.seconds)
+        found = round_table(
+            table, base, small=small, key=key, name=table_id, time_limit=clock.seconds
+        )
     lines = [noted(note) for note in table.notes]
     lines.append(f"{table.n_cells:,} cells {found.words()}.")
     if key is None and found.proven:
@@ -80,6 +93,25 @@ def round_(
         found.summary(), lines, columns=_columns(found), output=output, summary=summary,
         hashed=True,
     )  # fmt: skip
+
+
+def _check_identity(key_file: Path | None, table_id: str) -> None:
+    """Have a table that is rounded by a key be named, and no other.
+
+    Raises
+    ------
+    InputError
+    """
+    if key_file is not None and not table_id:
+        msg = (
+            "--key-file needs --table-id: the random numbers are drawn from key, name, base and "
+            "labels, and two tables that are rounded with the same numbers, such as two months, "
+            "can be compared cell by cell; name this one (--table-id 2026-11)"
+        )
+        raise InputError(msg)
+    if table_id and key_file is None:
+        msg = "--table-id is for tables that are rounded by a key; give --key-file, or leave it out"
+        raise InputError(msg)
 
 
 def _columns(found: Any) -> dict[str, list[Any]]:

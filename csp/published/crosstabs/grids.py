@@ -17,7 +17,7 @@ from csp.published.entries import sign_of
 from csp.published.grids.grid import CrossGrid, is_list, read_grid
 from csp.published.grids.kinds import SIGNS
 from csp.published.grids.layout import are_years
-from csp.published.structure import Printed
+from csp.published.sums.structure import Printed
 from csp.published.told import Told
 
 __all__ = ["grid_for", "rows_of"]
@@ -143,6 +143,7 @@ def _named(grid: CrossGrid, by: Sequence[str] | None, what: str) -> CrossGrid:
         grid.printed,
         indents={new[name]: told for name, told in grid.printed.indents.items() if name in new},
         parents={new[name]: told for name, told in grid.printed.parents.items() if name in new},
+        ends={new[name]: told for name, told in grid.printed.ends.items() if name in new},
     )
     columns = {new[name]: grid.columns[name] for name in names}
     return replace(grid, names=tuple(by), columns=columns, printed=printed)

@@ -33,7 +33,7 @@ from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.table import Table
 from csp.tables.units import check_rounding
 
-__all__ = ["Crosstab", "crosstab", "read_crosstab"]
+__all__ = ["COUNTS", "Crosstab", "crosstab", "read_crosstab"]
 
 _AMOUNTS = re.compile(
     r"[\u20ac$\u00a3\u00a5]|\b(?:eur|euros?|usd|gbp|chf|tsd|t?eur|mio|mill?ions?|mrd|bn|"
@@ -206,7 +206,7 @@ def crosstab(data: Any, asked: Crosstab) -> tuple[Table, tuple[str, ...]]:
     if counted is None and asked.count is None:
         heads = rows if asked.value is None else [[asked.value]]
         counted = _are_counts(heads, made, values)
-        notes += ["whole numbers are taken for counts of contributors"] if counted else []
+        notes += _as_counts(made, values) if counted else _as_amounts(made, values)
     people = None
     if asked.count is not None:
         beside = grid_for(rows, what, asked.by or grid.names, asked.count)
@@ -295,7 +295,8 @@ def _dimension(made: Published, d: int) -> str:
         if (column[made.relations.indices[slice(*made.relations.indptr[k : k + 2])]]
             != column[total]).any()
     }  # fmt: skip
-    used = [code for code in codes if code != root]
+    rests = {codes[one.rest] for k, one in made.rests if k == d}
+    used = [code for code in codes if code != root and code not in rests]
     inner = len(along) - (root != "")
     sums = "" if inner < 1 else f" ({inner} of them {'a sum' if inner == 1 else 'sums'} of others)"
     total = f" and {root}" if root else ("" if along else ", without a total")
@@ -322,6 +323,36 @@ def _are_counts(rows: Sequence[Sequence[Any]], made: Published, values: NDArray[
         )
         raise InputError(msg)
     return True
+
+
+COUNTS = "whole numbers are taken for counts of contributors"
+"""How the note begins that says so, where nobody says what the cells are."""
+
+_LARGE, _ROUND, _SOME = 10_000, 100, 8
+"""Half of the cells are as large as this, or all multiples of that and so many: rarely counts."""
+
+
+def _as_counts(made: Published, values: NDArray[np.int64]) -> list[str]:
+    """Say that cells are taken for counts, and where their size speaks against it."""
+    units = 10**made.scale
+    parts = np.ones(len(values), bool)
+    parts[made.relations.indices[made.relations.data < 0]] = False
+    cells = values[parts & (values > 0)] // units
+    large = len(cells) > 1 and bool(np.median(cells) >= _LARGE)
+    even = len(cells) >= _SOME and not (cells % _ROUND).any()
+    if not large and not even:
+        return [COUNTS]
+    why = "most of them are very large" if large else "all of them are round"
+    return [
+        f"{COUNTS}, but {why}: if they are amounts say so (counts=False, --cross values), since "
+        "FREQ looks at counts"
+    ]
+
+
+def _as_amounts(made: Published, values: NDArray[np.int64]) -> list[str]:
+    if not (values % 10**made.scale).any():
+        return []
+    return ["numbers have decimals, so they are amounts and not counts of contributors"]
 
 
 def _people(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -15,11 +14,12 @@ from numpy.typing import NDArray
 from csp.errors import InputError, argument, phrase
 from csp.exact import MAX_VALUE, most_text
 from csp.published.cells import Published, published_cells
+from csp.published.door import with_places
 from csp.published.entries import Convention, Entry, convention_of, read_entry, sign_of
 from csp.published.grids.grid import CrossGrid
 from csp.published.grids.layout import are_years
 from csp.published.told import Told
-from csp.tables.codes import cell_name
+from csp.tables.codes import Labels, cell_name
 from csp.tables.hierarchies.totals import DEFAULT, is_total
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def with_totals(
         kept = {name: code for name, code in named.items() if name not in added}
         told = replace(told, total=kept or None)
     made = _published(grid, entries, told)
-    if not added and not made.relations.shape[0]:
+    if not added and not made.rests_from:
         code = told.total if isinstance(told.total, str) else DEFAULT
         added = {
             name: code for name in grid.names
@@ -163,8 +163,7 @@ def _published(grid: CrossGrid, entries: Sequence[str], told: Told) -> Published
     try:
         return published_cells(grid.columns, grid.names, entries, told, printed=grid.printed)
     except InputError as error:
-        msg = re.sub(r"^row ([0-9]+)(?=:)", lambda m: _place(grid, int(m[1]) - 1), error.template)
-        raise InputError(msg) from error
+        raise InputError(with_places(grid, error.template)) from error
 
 
 def _extended(
@@ -209,16 +208,18 @@ def filled(made: Published, grid: CrossGrid, absent: str) -> tuple[NDArray[np.in
         If others are left.
     """
     values, known = made.values, ~made.hidden
-    above, _ = _sides(made.relations)
+    above, _ = _sides(_tree(made))
     gaps = ~known
     gaps[above] = False
+    for d, one in made.rests:
+        gaps[made.labels.codes[:, d] == one.rest] = False
     if gaps.any() and absent == "error":
         found = _with_zeros(values, known, made) if (values >= 0).all() else known
         left = np.flatnonzero(gaps & ~found)
         if len(left):
             raise InputError(_empty(made, grid, left))
     known |= gaps
-    return _computed(values, known, made), int(gaps.sum())
+    return _with_rests(_computed(values, known, made), made), int(gaps.sum())
 
 
 def _with_zeros(
@@ -236,10 +237,10 @@ def _with_zeros(
 
 def added_up(values: NDArray[np.int64], made: Published, slack: Fraction) -> NDArray[np.int64]:
     """Values with the sums of their parts as totals, if none is off by more than `slack` units."""
-    above, _ = _sides(made.relations)
+    above, _ = _sides(_tree(made))
     known = np.ones(len(values), bool)
     known[above] = False
-    sums = _computed(np.where(known, values, 0), known, made)
+    sums = _with_rests(_computed(np.where(known, values, 0), known, made), made)
     return values if (np.abs(sums - values) > slack).any() else sums
 
 
@@ -247,7 +248,7 @@ def _computed(
     values: NDArray[np.int64], known: NDArray[np.bool_], made: Published
 ) -> NDArray[np.int64]:
     """Values of totals that are not known, as soon as all of their parts are."""
-    above, parts = _sides(made.relations)
+    above, parts = _sides(_tree(made))
     values, known = values.copy(), known.copy()
     while True:
         open_ = np.flatnonzero(~known[above])
@@ -259,6 +260,47 @@ def _computed(
             raise InputError(msg)
         values[above[ready]] = parts[ready] @ values
         known[above[ready]] = True
+
+
+def _with_rests(values: NDArray[np.int64], made: Published) -> NDArray[np.int64]:
+    """Values with the rests of parts that are named without the others.
+
+    Raises
+    ------
+    InputError
+        If such a part is larger than its whole.
+    """
+    if not made.rests:
+        return values
+    values, labels = values.copy(), made.labels
+    # A dimension at a time: lines at the rest of one have rests in another.
+    for d, one in made.rests:
+        at = [labels.codes[:, k].astype(np.int64) for k in range(len(made.names))]
+        rest = np.flatnonzero(at[d] == one.rest)
+
+        def line(code: int, d: int = d, rest: NDArray[np.int64] = rest) -> NDArray[np.int64]:
+            moved = labels.codes[rest].copy()
+            moved[:, d] = code
+            return labels.places(Labels(moved, labels.categories))
+
+        values[rest] = values[line(one.whole)] - sum(values[line(part)] for part in one.parts)
+        if (values[rest] < 0).any() and made.lower.min() >= 0:
+            i = int(rest[np.argmin(values[rest])])
+            whole, part = (labels.categories[d][c] for c in (one.whole, one.parts[0]))
+            where = cell_name(made.names, labels[int(line(one.parts[0])[np.argmin(values[rest])])])
+            msg = (
+                f"cell {where} is larger than the cell of {whole!r} that it is read as a part of "
+                f"(the rest, {labels[i][d]!r}, would be negative); correct it, rename {part!r} if "
+                "it is a category of its own, or name the columns of the cells with "
+                + argument("value")
+            )
+            raise InputError(msg)
+    return values
+
+
+def _tree(made: Published) -> csr_array:
+    """Leave out the sums of parts that are named without the others."""
+    return made.relations[: made.rests_from]
 
 
 def _sides(relations: csr_array) -> tuple[NDArray[np.int64], csr_array]:

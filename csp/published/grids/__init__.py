@@ -1,7 +1,7 @@
 """Cross tables as people print them, read as lists of cells.
 
 `kinds` says what a text is, `layout` where the parts of the table are, `labels` what its rows are
-called. `asides` leaves out what is not a cell, of which `measures` knows percentages and averages;
-`grid` puts all of it together. `eurostat` reads the text files of that
-office.
+called, also in `blocks` that end in a sum. `asides` leaves out what is not a cell, of which
+`measures` knows percentages and averages; `grid` puts all of it together. `eurostat` reads the text
+files of that office.
 """

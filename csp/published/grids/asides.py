@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from csp.published.entries import Convention, read_entry
 from csp.published.grids.kinds import Kinds, is_number
 from csp.published.grids.layout import Shape
-from csp.published.grids.measures import are_shares, left_out, named_columns
+from csp.published.grids.measures import (
+    left_out,
+    may_be_averages,
+    named_columns,
+    never_adds_up,
+    numbers_in,
+    rows_left_out,
+)
 from csp.published.marks import EVERY_OFFICE
 
 __all__ = ["Aside", "left_aside", "with_flags_beside"]
@@ -92,10 +99,29 @@ def left_aside(
             names = ", ".join(f"{heads[j][-1]!r} (column {j + 1})" for j in which[:4])
             more = f" and {len(which) - 4} more" if len(which) > 4 else ""
             told.append(f"left out: {names}{more}; {why}")
-    shares = [k for k, labels in enumerate(zip(*down, strict=True)) if are_shares(labels)]
-    rows: Collection[int] = shares if len(shares) < len(shape.body) else ()
-    if rows:
-        names = ", ".join(f"{down[-1][k]!r} (row {shape.body[k] + 1})" for k in [*rows][:4])
-        more = f" and {len(rows) - 4} more" if len(rows) > 4 else ""
-        told.append(f"left out: {names}{more}; percentages do not add up")
+    rows = _rows(texts, shape, down, [j for j in numbers if j not in columns], what)
+    for why in dict.fromkeys(rows.values()):
+        some = [k for k in rows if rows[k] == why]
+        names = ", ".join(f"{down[-1][k]!r} (row {shape.body[k] + 1})" for k in some[:4])
+        more = f" and {len(some) - 4} more" if len(some) > 4 else ""
+        told.append(f"left out: {names}{more}; {why}")
     return Aside(frozenset(rows), frozenset(columns), told)
+
+
+def _rows(
+    texts: Sequence[Sequence[str]], shape: Shape, down: Sequence[Sequence[str]],
+    numbers: Sequence[int], what: str,
+) -> dict[int, str]:  # fmt: skip
+    """Find rows that do not add up, by their positions in the body, and why."""
+    found = {
+        k: why for k, labels in enumerate(zip(*down, strict=True)) if (why := never_adds_up(labels))
+    }
+    if len(found) == len(shape.body):
+        return {}
+    if not may_be_averages(down[-1]):
+        return found
+    left = [k for k in range(len(shape.body)) if k not in found]
+    body = [shape.body[k] for k in left]
+    columns = [numbers_in(texts, body, j) for j in numbers]
+    others = rows_left_out([down[-1][k] for k in left], columns, body, what)
+    return found | {left[k]: why for k, why in others.items()}

@@ -12,7 +12,7 @@ from typing import Any
 
 from csp.published.entries import Convention, read_entry, sign_of
 from csp.published.grids.grid import CrossGrid
-from csp.published.structure import Printed
+from csp.published.sums.structure import Printed
 
 __all__ = ["is_eurostat", "read_eurostat"]
 

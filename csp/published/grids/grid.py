@@ -8,22 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
-from csp.errors import InputError
+from csp.errors import InputError, argument
 from csp.published.entries import sign_of
 from csp.published.grids.asides import left_aside, with_flags_beside
 from csp.published.grids.kinds import Kinds, is_number, is_source
 from csp.published.grids.labels import plain_label, row_labels
 from csp.published.grids.layout import (
     Shape,
+    are_years,
     check_one_table,
     row_names,
     shape_of,
     without_column_numbers,
 )  # fmt: skip
 from csp.published.names import FLAGS, VALUES
-from csp.published.structure import Printed
+from csp.published.sums.of_which import are_of_which, is_of_which
+from csp.published.sums.structure import Printed
 from csp.tables.hierarchies.totals import is_total
 
 __all__ = ["CrossGrid", "is_list", "read_grid"]
@@ -158,14 +161,19 @@ def read_grid(
             "of the column before"
         )
     head, across, numbers = _header(texts, shape, what, flags)
-    labels = row_labels(rows, texts, shape, head, again)
+    steps = [code for code in dict.fromkeys(across[-1]) if code]
+    if all(map(str.isdecimal, steps)) and not are_years(steps, "year"):
+        told.append(f"row {shape.header[-1] + 1} is read as a header: {', '.join(steps[:8])}")
+    labels = row_labels(rows, texts, shape, head, again, what)
     told += labels.told
     aside = left_aside(texts, shape, labels.down, across, numbers, value, what)
     told += aside.told
     body = [i for k, i in enumerate(shape.body) if k not in aside.rows]
     down = [[code for k, code in enumerate(level) if k not in aside.rows] for level in labels.down]
     kept = [k for k, j in enumerate(numbers) if j not in aside.columns]
-    across = [[level[k] for k in kept] for level in across]
+    across = _with_words(
+        [[level[k] for k in kept] for level in across], [numbers[k] for k in kept], what
+    )
     across = [level for level in across if len({*level}) > 1] or across[-1:]
     numbers = [numbers[k] for k in kept]
     _check_repeats(down, across, body, numbers, what)
@@ -178,6 +186,9 @@ def read_grid(
     parents = {
         name: tree for name, tree in zip(names, [*above, *beyond], strict=True) if tree
     }  # fmt: skip
+    last = names[len(down) - 1]
+    ends = {last: frozenset(labels.parents.values())} if labels.parents else {}
+    parents |= {last: labels.parents} if labels.parents else {}
     entries, places = [], []
     for i in body:
         for j in numbers:
@@ -197,10 +208,42 @@ def read_grid(
             f"{_are(labels.inside)} left out"
         )
     depths = {} if above[-1] else labels.indents
-    indents = {names[len(down) - 1]: depths} if depths else {}
+    indents = {last: depths} if depths else {}
     return CrossGrid(
-        tuple(names), columns, entries, places, Printed(indents, parents), (first, *told)
+        tuple(names), columns, entries, places, Printed(indents, parents, ends), (first, *told)
     )
+
+
+def _with_words(
+    levels: Sequence[Sequence[str]], numbers: Sequence[int], what: str
+) -> list[list[str]]:
+    """Put "of which" above some headers before each of them; it stands below what is before it.
+
+    Raises
+    ------
+    InputError
+        If what is before it is divided itself: the parts may be of that, or of all.
+    """
+    found = [list(level) for level in levels]
+    for outer, inner in pairwise(found):
+        whole = ""
+        for j, code in enumerate(outer):
+            if not are_of_which(code):
+                whole = code
+            elif whole:
+                inside = [inner[k] for k in range(j) if outer[k] == whole]
+                if len({one for one in inside if not is_of_which(one)}) > 1:
+                    others = [c for c in dict.fromkeys(levels[0]) if not are_of_which(c)]
+                    msg = (
+                        f"{what}, column {numbers[j] + 1}: {code!r} stands behind {whole!r}, which "
+                        "is divided, so it is not clear what these are parts of; put them right "
+                        "behind the column that they are a part of, or name the other columns with "
+                        + argument("value", ",".join(others))
+                    )
+                    raise InputError(msg)
+                outer[j] = whole
+                inner[j] = f"{code.rstrip(' .:')} {inner[j]}" if inner[j] != code else code
+    return found
 
 
 def _merged(
@@ -243,7 +286,13 @@ def _header(
     """Header rows, the codes of each level over each column of numbers, and these columns."""
     head = [[*texts[i], *[""] * (shape.width - len(texts[i]))] for i in shape.header]
     if not head:
-        msg = f"{what}, row {shape.body[0] + 1}: numbers without a header above them"
+        row = texts[shape.body[0]]
+        first = next((text for text in row[1:] if is_number(text)), "1")
+        msg = (
+            f"{what}, row {shape.body[0] + 1}: numbers without a header above them; if this row is "
+            f"the header, put a word into each of its entries, such as {f'{first} persons'!r} or "
+            f"{f'year {first}'!r}; if not, put a row of names above it"
+        )
         raise InputError(msg)
     numbers = [j for j in range(shape.labels, shape.width) if j not in flags]
     levels: list[list[str]] = []

@@ -11,7 +11,7 @@ from itertools import pairwise
 from csp.published.entries import Convention, Entry, read_entry
 from csp.published.marks import EVERY_OFFICE, OFFICES
 
-__all__ = ["SIGNS", "Kinds", "holds_cells", "is_number", "is_scale", "is_source"]
+__all__ = ["SIGNS", "Kinds", "are_keys", "holds_cells", "is_number", "is_scale", "is_source"]
 
 SIGNS = frozenset(sign for marks in (EVERY_OFFICE, *OFFICES.values()) for sign in marks.signs)
 """Texts that stand for numbers somewhere; others with a letter in them are labels."""
@@ -23,6 +23,15 @@ _SOURCE = re.compile(
 )
 """How a line begins that belongs to the table and is not a row of it."""
 
+
+_KEYS = re.compile(
+    r"\b(?:codes?|id|key|nuts|nace|naics|isic|sic|wz|fips|ags|isco|cpa|lfd|rank|ranking|rang|"
+    r"platz|kennziffer|kennzahl|postcode|zip|plz)\b|schl\u00fcssel|[\s.-](?:nr|no)\.?$|"
+    r"[- ]nummer$|\blaufende nummer|\b(?:area|ward|district|county|region|municipality|serial|line|"
+    r"ref|reference)[ -](?:number|no)\b",
+    re.IGNORECASE,
+)
+"""Headers of columns that name rows in numbers: codes, keys, ranks."""
 
 _FEW = 2
 """Different letters among numbers up to which they are signs; codes of industries are more."""
@@ -49,9 +58,13 @@ class Kinds:
         if signs:
             return cls(frozenset(signs))
         letters: set[str] = set()
+        texts = [row for i, row in enumerate(texts) if not _above_header(texts, i)]
+        first = next((i for i, row in enumerate(texts) if i and _is_row(row)), len(texts))
         for j in range(1, max(map(len, texts), default=0)):
             column = [row[j] for row in texts if j < len(row) and row[j]]
             start = next((i for i, text in enumerate(column) if is_number(text)), len(column))
+            # Cells of a row whose numbers are in other columns count from there.
+            start = min(start, sum(j < len(row) and bool(row[j]) for row in texts[:first]))
             words = {text for text in column[start:] if text.isalnum() and not is_number(text)}
             codes = any(text[0] == "0" and text.isdecimal() and text[1:] for text in column)
             if words <= SIGNS and len(words) <= _FEW and not codes:
@@ -81,6 +94,24 @@ class Kinds:
                 len({*column}) == 1 and column[0] in SIGNS
             )
         return 2 * len(texts) > len(column) and not {*texts} <= SIGNS
+
+
+def _is_row(row: Sequence[str]) -> bool:
+    """Whether a row has a label and a number that cannot be a year or a step of a header."""
+    plain = [t for t in row[1:] if is_number(t) and not read_entry(t, Convention()).ranged]
+    least = 10 if len(plain) > 1 else 0
+    small = [t.isdecimal() and (1500 <= int(t) <= 2200 or int(t) < least) for t in plain]
+    return bool(row and row[0]) and not all(small)
+
+
+def _above_header(texts: Sequence[Sequence[str]], i: int) -> bool:
+    """Whether a row of years stands above one of names, such as f and m: these are no signs."""
+    numbers = [text for text in texts[i][1:] if text]
+    if not numbers or not all(t.isdecimal() and 1500 <= int(t) <= 2200 for t in numbers):
+        return False
+    below = next((row for row in texts[i + 1 :] if any(row)), [])
+    names = [text for text in below[1:] if text]
+    return len(names) > 1 and len({*names}) > 1 and not any(map(is_number, names))
 
 
 def _is_sign(text: str) -> bool:
@@ -125,6 +156,11 @@ def is_scale(texts: Sequence[str]) -> bool:
 def _step(text: str) -> Entry | None:
     entry = read_entry(text, Convention("."))
     return entry if entry.ranged or entry.is_number else None
+
+
+def are_keys(head: str) -> bool:
+    """Whether a header says that whole numbers below it are codes, keys or ranks of the rows."""
+    return bool(_KEYS.search(head))
 
 
 def is_source(row: Sequence[str]) -> bool:

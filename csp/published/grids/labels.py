@@ -8,8 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from csp.errors import InputError
 from csp.published.entries import sign_of
+from csp.published.grids.blocks import blocks_of
+from csp.published.grids.kinds import are_keys
 from csp.published.grids.layout import Shape
+from csp.published.sums.of_which import are_of_which
 from csp.tables.hierarchies.totals import is_total
 
 __all__ = ["RowLabels", "plain_label", "row_labels"]
@@ -34,6 +38,8 @@ class RowLabels:
         Rows within the table that have no numbers and are left out.
     told : list of str
         What was recognised.
+    parents : dict of str to str
+        Sums that labels of the last level are parts of, where blocks of rows end in them.
     """
 
     down: list[list[str]]
@@ -41,11 +47,12 @@ class RowLabels:
     indents: dict[str, int]
     inside: list[int]
     told: list[str]
+    parents: dict[str, str]
 
 
 def row_labels(
     rows: Sequence[Sequence[Any]], texts: Sequence[Sequence[str]], shape: Shape,
-    head: Sequence[Sequence[str]], again: Sequence[int],
+    head: Sequence[Sequence[str]], again: Sequence[int], what: str,
 ) -> RowLabels:  # fmt: skip
     """Read the labels of the rows of numbers.
 
@@ -59,6 +66,13 @@ def row_labels(
         Header rows.
     again : sequence of int
         Rows that repeat the header.
+    what : str
+        For messages.
+
+    Raises
+    ------
+    InputError
+        If "of which" stands in a row of its own, and no indent shows where its parts end.
     """
     told: list[str] = []
     names = [
@@ -67,7 +81,7 @@ def row_labels(
     raw = [
         [texts[i][j] if j < len(texts[i]) else "" for i in shape.body] for j in range(shape.labels)
     ]
-    doubles = _codes_beside_names(raw)
+    doubles = _codes_beside_names(raw, names)
     for code, name in doubles.items():
         told.append(f"column {code + 1} holds codes of the names in column {name + 1}")
     raw = [column for j, column in enumerate(raw) if j not in doubles]
@@ -76,9 +90,17 @@ def row_labels(
     numbers = {*shape.body, *again}
     inside = [i for i in range(shape.body[0], shape.body[-1]) if i not in numbers and any(texts[i])]
     depths = _depths(rows, shape)
-    paths = _paths(down, depths)
-    sections = [] if paths else _sections(texts, shape, inside, down)
-    if sections:
+    down, inside = _of_which(down, inside, texts, shape.body, depths, what)
+    blocks = None if len(down) > 1 else blocks_of(
+        down[0], _headings(texts, shape, inside), depths
+    )  # fmt: skip
+    paths = None if blocks else _paths(down, depths)
+    sections = [] if paths or blocks else _sections(texts, shape, inside, down)
+    if blocks:
+        down, depths, inside = blocks.down, [], []
+        names = ["sections", *names][-len(down) :]
+        told.append(blocks.told)
+    elif sections:
         down, names, inside = [sections, *down], ["sections", *names], []
     elif paths:
         down, names, said = [*paths[0]], [*names, *[""] * (len(paths[0]) - len(names))], paths[1]
@@ -94,7 +116,8 @@ def row_labels(
             "without a label of the next level are read as totals of those below"
         )
     return RowLabels(
-        down, names, indents if len({*indents.values()}) > 1 else {}, inside, told
+        down, names, indents if len({*indents.values()}) > 1 else {}, inside, told,
+        blocks.parents if blocks else {},
     )  # fmt: skip
 
 
@@ -121,16 +144,22 @@ def _filled(raw: Sequence[Sequence[str]]) -> list[list[str]]:
     return [list(column) for column in zip(*down, strict=True)]
 
 
-def _codes_beside_names(raw: Sequence[Sequence[str]]) -> dict[int, int]:
+def _codes_beside_names(raw: Sequence[Sequence[str]], heads: Sequence[str]) -> dict[int, int]:
     """Columns of codes, each its own, beside one of names that tell all rows apart."""
-    apart = [j for j, column in enumerate(raw) if all(column) and len({*column}) == len(column)]
+    # Totals of blocks come back, and have no code.
+    plain = [[text for text in column if not is_total(text)] for column in raw]
+    apart = [j for j, column in enumerate(raw) if all(column) and len({*plain[j]}) == len(plain[j])]
     names = [j for j in apart if 2 * sum(map(_is_code, raw[j])) <= len(raw[j])]
+    if not names and any(map(are_keys, heads)):  # the header tells short names from codes
+        names = [j for j in apart if not are_keys(heads[j])]
     if not names:
         return {}
     found = {}
     for j, column in enumerate(raw):
         filled = [text for text in column if text]
-        few = len(column) - len(filled) <= max(1, len(column) // 3)
+        bare = [not text and not is_total(name)
+                for text, name in zip(column, raw[names[0]], strict=True)]  # fmt: skip
+        few = sum(bare) <= max(1, len(column) // 3)
         if j not in names and few and len({*filled}) == len(filled) and all(map(_is_code, filled)):
             found[j] = names[0]
     return found
@@ -147,6 +176,33 @@ def _depths(rows: Sequence[Sequence[Any]], shape: Shape) -> list[int]:
         raw = next((str(x) for x in rows[i][: shape.labels] if sign_of(x)), "")
         depths.append(len(raw) - len(raw.lstrip()))
     return depths if len({*depths}) > 1 else []
+
+
+def _of_which(
+    down: list[list[str]], inside: list[int], texts: Sequence[Sequence[str]], body: Sequence[int],
+    depths: Sequence[int], what: str,
+) -> tuple[list[list[str]], list[int]]:  # fmt: skip
+    """Put "of which" in a row of its own before the labels of the indented rows below it."""
+    heads = {i: text for i in inside if are_of_which(text := next(t for t in texts[i] if t))}
+    if not heads:
+        return down, inside
+    named = list(down[-1])
+    for i, text in heads.items():
+        first = next(k for k, row in enumerate(body) if row > i)
+        word = text.rstrip(" .:")
+        such = f"{word} {named[first]}"
+        if not depths or first == 0 or depths[first] <= min(depths[:first]):
+            msg = (
+                f"{what}, row {i + 1}: {text!r} says that some parts follow, and no indent shows "
+                f"where they end; write it before each of them, such as {such!r}"
+            )
+            raise InputError(msg)
+        for k in range(first, len(named)):
+            if depths[k] < depths[first]:
+                break
+            if depths[k] == depths[first]:
+                named[k] = f"{word} {named[k]}"
+    return [*down[:-1], named], [i for i in inside if i not in heads]
 
 
 def _paths(
@@ -217,6 +273,21 @@ def _with_totals(down: list[list[str]]) -> tuple[list[list[str]], list[str]]:
     total = next((b for b in inner if is_total(b)), "Total")
     named = [total if i in heads else b for i, b in enumerate(inner)]
     return [*down[:-1], named], [outer[i] for i in heads]
+
+
+def _headings(
+    texts: Sequence[Sequence[str]], shape: Shape, inside: Sequence[int]
+) -> dict[int, str]:
+    """Find texts without numbers right above rows, by the positions of these."""
+    bare = {i for i in (*range(shape.header.stop, shape.body[0]), *inside)
+            if sum(map(bool, texts[i])) == 1}  # fmt: skip
+    found = {}
+    for k, i in enumerate(shape.body):
+        after = shape.body[k - 1] if k else shape.header.stop - 1
+        above = [row for row in range(after + 1, i) if row in bare]
+        if above:
+            found[k] = plain_label(next(t for t in texts[above[-1]] if t).rstrip(" .:"))
+    return found
 
 
 def _sections(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from csp.errors import InputError
-from csp.published.grids.kinds import Kinds, is_number, is_scale, is_source
+from csp.published.grids.kinds import Kinds, are_keys, is_number, is_scale, is_source
 
 __all__ = [
     "Shape",
@@ -23,12 +23,6 @@ _GAP = 2
 """Rows without numbers, such as the heading of a section, between the header and the numbers."""
 
 _ORDINAL = re.compile(r"[(\[]?([0-9]{1,3})[)\].]?")
-
-_CODES = re.compile(
-    r"\b(?:codes?|id|key|schl\u00fcssel\w*|nuts|nace|naics|isic|sic|wz|fips|ags|isco|cpa|lfd)\b",
-    re.IGNORECASE,
-)
-"""Headers of columns of codes."""
 
 _TIMES = re.compile(r"\s*(?:years?|jahre?|ann[e\u00e9]e|a\u00f1o|anno|jaar|period|time)\s*", re.I)
 
@@ -90,7 +84,9 @@ def shape_of(texts: Sequence[Sequence[str]], what: str, kinds: Kinds) -> Shape:
     )  # fmt: skip
     # So is one in a row without a label, such as a unit: "1 000".
     named = named or (not texts[body[0]][0] and "text" in marks[body[0]])
-    if len(body) > 1 and (named or _year_row(texts, body, kinds) or _scale_row(texts, body)):
+    if len(body) > 1 and (
+        named or _year_row(texts, body, kinds) or _scale_row(texts, body) or _step_row(texts, body)
+    ):
         body = body[1:]
     body_from = body[0]
     width = max(len(row) for row in texts)
@@ -159,6 +155,22 @@ def _scale_row(texts: Sequence[Sequence[str]], full: Sequence[int]) -> bool:
     return is_scale(first) and spans
 
 
+def _step_row(texts: Sequence[Sequence[str]], full: Sequence[int]) -> bool:
+    """Whether the first row of numbers is a header of whole numbers, such as 0 1 2 3 children.
+
+    They have no label before them, or no header above them and count up from 0 or 1.
+    """
+    first = texts[full[0]]
+    numbers = [text for text in first[1:] if text]
+    if len(numbers) < 2 or not all(text.isdecimal() for text in numbers):
+        return False
+    steps = [b - a for a, b in pairwise(map(int, numbers))]
+    if not first[0]:
+        return all(step > 0 for step in steps) and bool(texts[full[1]][0])
+    counted = int(numbers[0]) < 2 and len(numbers) > 2 and all(step == 1 for step in steps)
+    return counted and not any(any(row[1:]) for row in texts[: full[0]])
+
+
 def _is_label(
     texts: Sequence[Sequence[str]], body: Sequence[int], place: int, kinds: Kinds
 ) -> bool:
@@ -199,7 +211,7 @@ def _are_codes(column: Sequence[str], head: str) -> bool:
     apart = len({*column}) == len(column)
     zeros = any(text.startswith("0") and len(text) > 1 for text in column)
     counted = len(column) > 3 and [int(text) for text in column] == [*range(1, len(column) + 1)]
-    return zeros or counted or (apart and bool(_CODES.search(head)))
+    return zeros or counted or (apart and are_keys(head))
 
 
 def without_column_numbers(
@@ -220,6 +232,13 @@ def without_column_numbers(
         # A label of its own would make it a row of cells.
         bare = filled[0][0] > 0 or (numbers[0] in (0, 1) and len(filled) > 2)
         above = any(sum(map(bool, other)) > 1 for other in texts[:i])
+        if follow and all(text.isdecimal() for _, text in filled):
+            # Below a heading that spans several columns they are headers: 0 1 2 3 children.
+            bare &= all(
+                any(j < len(row) and row[j] for row in texts[:i])
+                or not any(j < len(row) and is_number(row[j]) for row in texts[i + 1 :])
+                for j, _ in filled
+            )
         if follow and numbers[0] < 3 and bare and above:
             found[i] = []
             told.append(f"row {i + 1} numbers the columns and is left out")

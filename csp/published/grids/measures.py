@@ -13,9 +13,17 @@ from decimal import Decimal
 
 from csp.errors import InputError, argument
 from csp.published.entries import convention_of, read_entry
+from csp.published.grids.kinds import are_keys
 from csp.tables.hierarchies.totals import is_total
 
-__all__ = ["are_shares", "left_out", "named_columns"]
+__all__ = [
+    "left_out",
+    "may_be_averages",
+    "named_columns",
+    "never_adds_up",
+    "numbers_in",
+    "rows_left_out",
+]
 
 _SHARES = re.compile(
     r"%|\u2030|\bper ?cent\b|\bpercentages?\b|\bprozent|\bpour ?cent|\banteile?\b|"
@@ -24,6 +32,22 @@ _SHARES = re.compile(
     re.IGNORECASE,
 )
 """Names of what never adds up beside values."""
+
+_BLANK = "[ .,'\u00a0\u2009\u202f]?"
+_RATES = re.compile(
+    rf"\b(?:per|je|pro|pour|auf|por) (?:1{_BLANK}0{{2,3}}(?:{_BLANK}0{{3}})*|thousand|hundred|"
+    r"tausend|hundert|mille)\b",
+    re.IGNORECASE,
+)
+"""Names of rates: per 1000, je 100 000 Einwohner."""
+
+_RUNNING = re.compile(
+    r"\bcumulat(?:ed|ive)\b|\bcum(?:\.|\b)|\bkumuliert|\bkumulativ|\bkum\.|\brunning (?:total|sum)|"
+    r"\bcumul[\u00e9e]e?s?\b|\bacumulad[oa]",
+    re.IGNORECASE,
+)
+"""Names of running totals."""
+
 
 _STEPS = re.compile(
     r"\b[0-9]{1,3}(?:[.,][0-9]+)?\s*(?:%|per ?cent\b|prozent\b|pour ?cent\b)", re.IGNORECASE
@@ -42,6 +66,76 @@ _AVERAGES = re.compile(
 def are_shares(labels: Sequence[str]) -> bool:
     """Whether a label or one above it says that the numbers are percentages or the like."""
     return any(_SHARES.search(_STEPS.sub("", label)) for label in labels)
+
+
+def never_adds_up(labels: Sequence[str]) -> str:
+    """Say why numbers with such a label, or one above it, do not add up; "" if they may."""
+    if are_shares(labels):
+        return "percentages do not add up"
+    if any(map(_RATES.search, labels)):
+        return "rates do not add up"
+    if any(map(_RUNNING.search, labels)):
+        return "running totals do not add up; printed, they disclose what they are sums of"
+    return ""
+
+
+def may_be_averages(labels: Sequence[str]) -> bool:
+    """Whether a label is that of what may be an average, a rate or a change."""
+    return any(map(_AVERAGES.search, labels))
+
+
+def rows_left_out(
+    labels: Sequence[str], columns: Sequence[Sequence[Decimal | None]], rows: Sequence[int],
+    what: str,
+) -> dict[int, str]:  # fmt: skip
+    """Find rows of averages, medians, rates and changes by their labels and numbers.
+
+    Parameters
+    ----------
+    labels : sequence of str
+        Innermost label of each row.
+    columns : sequence of sequence of Decimal or None
+        Numbers of each column.
+    rows : sequence of int
+        Places of the rows, from 0.
+    what : str
+        For messages.
+
+    Raises
+    ------
+    InputError
+        If no total shows whether such a row is one of its parts.
+    """
+    doubtful = [k for k, label in enumerate(labels) if _AVERAGES.search(label)]
+    if not doubtful or 2 * len(doubtful) > len(labels):
+        return {}
+    totals = [k for k, label in enumerate(labels) if is_total(label) and k not in doubtful]
+    others = [k for k in range(len(labels)) if k not in doubtful]
+    for top in totals:
+        parts = [k for k in others if k != top]
+        for chosen, apart in ((parts, True), ([*parts, *doubtful], False)):
+            sums = [
+                sum(x for k in chosen if (x := column[k]) is not None) == column[top]
+                for column in columns
+                if column[top] is not None and all(column[k] is not None for k in chosen)
+            ]
+            if sums and all(sums):
+                return dict.fromkeys(doubtful, "the total adds up without it") if apart else {}
+    # Averages lie among the numbers that they are of.
+    if totals and all(
+        min(seen) <= x <= max(seen)
+        for column in columns for k in doubtful
+        if (x := column[k]) is not None
+        and (seen := [y for i in others if i not in totals and (y := column[i]) is not None])
+    ):  # fmt: skip
+        return dict.fromkeys(doubtful, "its numbers lie among the others, as averages do")
+    first = doubtful[0]
+    msg = (
+        f"{what}, row {rows[first] + 1}: {labels[first]!r} may be an average, which does not add "
+        "up, or a category, and no total shows which; take the row out of the table, or give it "
+        "the name of the category"
+    )
+    raise InputError(msg)
 
 
 def named_columns(heads: Mapping[int, Sequence[str]], value: Sequence[str], what: str) -> list[int]:
@@ -91,14 +185,17 @@ def left_out(
         If the name of a column may be that of an average or of a category, and its numbers do not
         show which.
     """
-    found = {j: "percentages do not add up" for j, head in heads.items() if are_shares(head)}
+    found = {j: why for j, head in heads.items() if (why := never_adds_up(head))}
+    totals = [k for k, label in enumerate(labels) if is_total(label)]
+    whole = totals[0] if len(totals) == 1 else None
+    for j, head in heads.items():
+        if are_keys(head[-1]) and j not in found and _name_rows(numbers_in(texts, body, j), whole):
+            found[j] = "by the header they are codes or ranks, each of one row"
     doubtful = {j for j, head in heads.items()
                 if j not in found and any(_AVERAGES.search(text) for text in head)}  # fmt: skip
     if len(found) == len(heads) or len(doubtful) == len(heads):  # nothing but such columns
         return {}
-    columns = {j: _numbers(texts, body, j) for j in heads}
-    totals = [k for k, label in enumerate(labels) if is_total(label)]
-    whole = totals[0] if len(totals) == 1 else None
+    columns = {j: numbers_in(texts, body, j) for j in heads}
     among = {j: _is_average(columns[j], whole, named=j in doubtful) for j in heads}
     # What is one below one heading is one below another.
     alike = {heads[j][-1] for j in doubtful if among[j]}
@@ -130,7 +227,18 @@ def left_out(
     return found
 
 
-def _numbers(texts: Sequence[Sequence[str]], body: Sequence[int], j: int) -> list[Decimal | None]:
+def _name_rows(column: Sequence[Decimal | None], whole: int | None) -> bool:
+    """Whether numbers are keys of rows: whole ones, each of one row, that do not add up."""
+    others = [x for k, x in enumerate(column) if k != whole and x is not None]
+    if len(others) < 2 or any(x != int(x) or x < 0 for x in others):
+        return False
+    if len({*others}) < len(others):  # ranks with ties
+        return whole is not None and column[whole] is None and max(others) <= len(others)
+    return whole is None or column[whole] != sum(others)
+
+
+def numbers_in(texts: Sequence[Sequence[str]], body: Sequence[int], j: int) -> list[Decimal | None]:
+    """Numbers of a column, None where there is none."""
     column = [texts[i][j] if j < len(texts[i]) else "" for i in body]
     try:
         convention = convention_of(column)

@@ -10,10 +10,14 @@ import math
 import warnings
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError
+from csp.highs import run_interruptibly, set_start
 
-__all__ = ["Solver", "bound_of", "solve", "solver_named", "solvers"]
+__all__ = ["Solver", "bound_of", "check_solver", "solve", "solver_named", "solvers"]
 
 Solver = Any
 """A solver object of PuLP, its name, or None for HiGHS."""
@@ -66,7 +70,29 @@ def solver_named(name: str) -> str:
     return (exact + like)[0]
 
 
-def solve(program: Any, solver: Solver = None, clock: Clock = UNLIMITED, **options: Any) -> str:
+def check_solver(solver: Solver) -> None:
+    """Refuse, before any work, what PuLP cannot run.
+
+    Raises
+    ------
+    InputError
+    """
+    if solver is None:
+        return
+    if isinstance(solver, str):
+        solver_named(solver)
+    elif not callable(getattr(solver, "actualSolve", None)):
+        msg = (
+            f"solver must be the name of a solver or a solver object of PuLP, got {solver!r}; "
+            f"PuLP finds {', '.join(solvers())}"
+        )
+        raise InputError(msg)
+
+
+def solve(
+    program: Any, solver: Solver = None, clock: Clock = UNLIMITED, *,
+    start: NDArray[np.int64] | None = None, **options: Any,
+) -> str:  # fmt: skip
     """Run a solver on a program of PuLP and say in one word how it ended.
 
     Parameters
@@ -76,6 +102,8 @@ def solve(program: Any, solver: Solver = None, clock: Clock = UNLIMITED, **optio
         HiGHS by default, on one thread and without a gap.
     clock : Clock
         Taken over by HiGHS and by solvers that are named; a solver object has its own limit.
+    start : (k,) int64, optional
+        Values of all variables, in their order in the program, to begin with; for HiGHS only.
     **options
         Of HiGHS.
 
@@ -95,7 +123,7 @@ def solve(program: Any, solver: Solver = None, clock: Clock = UNLIMITED, **optio
                 warnings.simplefilter("ignore", DeprecationWarning)
                 solver = pulp.getSolver(name, msg=False, **limits)
     if solver is None or isinstance(solver, str):
-        solver = pulp.HiGHS(msg=False, threads=1, gapRel=0.0, timeLimit=clock.seconds, **options)
+        solver = _highs(clock, start, options)
     # What HiGHS left there before is not this solver's.
     program.solverModel = None
     outcome = program.solve(solver)
@@ -110,6 +138,19 @@ def solve(program: Any, solver: Solver = None, clock: Clock = UNLIMITED, **optio
     if text.lower() == "optimal" and getattr(program, "sol_status", 1) != pulp.LpSolutionOptimal:
         return "stopped"
     return str(text).lower()
+
+
+def _highs(clock: Clock, start: NDArray[np.int64] | None, options: dict[str, Any]) -> Any:
+    """Return the HiGHS of PuLP as one that Ctrl-C stops, and that may begin with a solution."""
+    import pulp
+
+    class Interruptible(pulp.HiGHS):  # type: ignore[misc, name-defined, unused-ignore]
+        def callSolver(self, lp: Any) -> None:  # PuLP names it so
+            if start is not None:
+                set_start(lp.solverModel, start)
+            run_interruptibly(lp.solverModel)
+
+    return Interruptible(msg=False, threads=1, gapRel=0.0, timeLimit=clock.seconds, **options)
 
 
 def bound_of(program: Any) -> float:

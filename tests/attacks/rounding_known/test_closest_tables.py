@@ -41,6 +41,21 @@ def test_what_is_left_is_what_the_program_rounds_so(cells, base, hierarchical) -
     assert (found.alone[:, 1] == values.max(axis=0)).all()
 
 
+@examples(12)
+@given(st.lists(st.integers(0, 5), min_size=4, max_size=4), st.integers(2, 3))
+def test_what_is_left_of_small_counts_is_what_the_program_rounds_so(cells, base) -> None:
+    rounded = round_table(Table.from_array(np.reshape(cells, (2, 2))), base, small=True)
+    found = undo_rounding(rounded)
+    every = list(consistent(rounded))
+    left = [
+        t.values for t in every
+        if (round_table(t, base, small=True).values == rounded.values).all()
+    ]  # fmt: skip
+    assert (found.tables, found.left, found.tied) == (len(every), len(left), 0)
+    assert (found.lower == np.min(left, axis=0)).all()
+    assert (found.upper == np.max(left, axis=0)).all()
+
+
 def test_nothing_is_ruled_out_where_a_key_chose() -> None:
     """Some key rounds each of the consistent tables to the published one: of 60 keys, most do."""
     table = Table.from_array([[1, 2], [2, 1]])

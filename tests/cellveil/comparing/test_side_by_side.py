@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -12,8 +13,9 @@ from typer.testing import CliRunner
 import instances
 from cellveil import Noise, compare
 from cellveil.cli.app import app
+from cellveil.comparing import ways
 from cellveil.comparing.ways import levels_of
-from csp import Hierarchy, Key, Mechanism, Table, protect
+from csp import Contributors, Hierarchy, Key, Manual, Mechanism, Table, protect, round_table
 from csp.errors import InputError
 from tests.support.oracles import integer_interval, integer_tables
 
@@ -178,3 +180,137 @@ def test_without_time_to_follow_sensitive_cells_no_room_is_stated() -> None:
     assert "asked for" not in late.text()
     assert "allow more time" in late.text()
     assert "the closest call 30 wide" in compare(table, "FREQ(8)", ["suppress"]).text()
+
+
+def test_errors_of_noise_with_fractions_are_exact() -> None:
+    table = Table.from_array([5, 7])
+    data = {"d1": ["1", "2", "Total"], "n": ["5.5", "7.25", "12"]}
+    found = compare(table, Mechanism("FREQ(3)", width=2, margins="publish"),
+                    [Noise("noise", data, "n", 1)])  # fmt: skip
+    facts = found.summary()["noise"]
+    assert (facts["changed"], facts["mean_error"], facts["largest_error"]) == (2, 0.25, 0.5)
+    assert found.of("noise").values.tolist() == [5.5, 7.25, 12]
+    third = compare(table, Mechanism("FREQ(3)", width=2, margins="publish"),
+                    [Noise("noise", data | {"n": ["5.1", "7.2", "12"]}, "n", 1)])  # fmt: skip
+    assert third.summary()["noise"]["mean_error"] == 0.1  # 3 tenths over 3, without a float between
+
+
+def test_what_a_lone_contributor_learns_has_a_column_of_its_own() -> None:
+    """Of 1 + 12 = 13 to base 10 (0 + 10 = 10), its contributor knows that 1 is at most 7."""
+    people = Contributors(
+        count=np.array([3, 1, 4]), total=np.array([1, 12, 13]),
+        top=np.array([[1, 0], [12, 0], [12, 1]]),
+    )  # fmt: skip
+    table = Table.from_array([1, 12], contributors=people, decimals=0)
+    rule = Manual([("1",)], width=8)
+    guarded = compare(table, Mechanism(rule, singletons=True), ["suppress", "round:10"])
+    facts = guarded.summary()["round:10"]
+    assert (facts["short"], facts["short_inside"], facts["narrowest"]) == (0, 1, 9)
+    assert guarded.summary()["suppress"]["short_inside"] == 0
+    assert "1 with lone contributors among the attackers" in guarded.text()
+    open_ = compare(table, Mechanism(rule, singletons=False), ["round:10"]).summary()["round:10"]
+    assert (open_["short"], open_["short_inside"]) == (0, None)
+
+
+def test_whether_a_result_is_proved_best_is_a_column(monkeypatch) -> None:
+    table = Table.from_array([[1, 20], [30, 90]])
+    rows = {name: [label[d] for label in table.labels] for d, name in enumerate(table.names)}
+    noise = Noise("noise", rows | {"n": table.values.tolist()}, "n", 2)
+    methods = ["suppress", "intervals", "round:5", noise]
+    found = compare(table, Mechanism("FREQ(5)", width=3), methods).summary()
+    assert [one["proven"] for one in found.values()] == [True, True, True, None]
+    real = ways.round_table
+    monkeypatch.setattr(
+        ways,
+        "round_table",
+        lambda *given, **options: replace(real(*given, **options), proven=False),
+    )
+    late = compare(table, Mechanism("FREQ(5)", width=3), ["round:5"])
+    assert late.summary()["round:5"]["proven"] is False
+    assert "not proved to be the best result" in late.text()
+    assert late.to_frame("pandas")["proven"].tolist() == [False]
+
+
+def test_small_counts_are_one_of_the_ways() -> None:
+    table = Table.from_array(CELLS)
+    found = compare(table, Mechanism("FREQ(3)", width=2, margins="publish"),
+                    ["round:3:small", "random:3:small"], key=KEY)  # fmt: skip
+    inner = ~table.margins
+    for way in found.ways:
+        small = inner & (table.values < 3)
+        assert set(way.values[small].tolist()) <= {0, 3}
+        assert (way.values[inner & ~small] == table.values[inner & ~small]).all()
+        assert (way.upper - way.lower)[small].tolist() == [2, 2]
+    direct = round_table(table, 3, small=True)
+    assert (found.of("round:3:small").values == direct.values).all()
+    facts = found.summary()["round:3:small"]
+    assert 1 <= facts["left"] <= facts["tables"] <= 27  # three cells are 0 or 3
+
+
+@pytest.mark.parametrize("moment", ["search", "attack"])
+def test_an_interrupt_ends_the_comparison(monkeypatch, moment: str) -> None:
+    """What was found by then is not compared: the other ways would look better than they are."""
+    if moment == "search":
+        real = Mechanism.protect
+
+        def protect(*given, **options):
+            done = real(*given, **options)
+            return replace(done, suppression=replace(done.suppression, stopped="interrupt"))
+
+        monkeypatch.setattr(Mechanism, "protect", protect)
+    else:
+        attack = ways.matching
+        monkeypatch.setattr(
+            ways, "matching",
+            lambda *given, **options: replace(attack(*given, **options), interrupted=True),
+        )  # fmt: skip
+    with pytest.raises(KeyboardInterrupt):
+        compare(Table.from_array(CELLS), Mechanism("FREQ(3)", width=4, margins="publish"))
+
+
+ROUND = ["round", str(instances.path("demo.csv")), "--by", "region,sector"]
+
+
+def test_a_key_file_needs_the_name_of_the_table(tmp_path) -> None:
+    place = tmp_path / "secret.key"
+    Key.create(place)
+    done = CliRunner().invoke(app, [*ROUND, "--base", "3", "--key-file", str(place)])
+    assert done.exit_code != 0
+    assert "--key-file needs --table-id" in done.output
+    assert "two months" in done.output
+    done = CliRunner().invoke(app, [*ROUND, "--base", "3", "--table-id", "may"])
+    assert done.exit_code != 0
+    assert "give --key-file" in done.output
+    words = [*ROUND, "--base", "3", "--key-file", str(place), "--table-id", "may"]
+    assert CliRunner().invoke(app, [*words, "-o", str(tmp_path / "o.csv")]).exit_code == 0
+
+
+def test_random_rounding_is_compared_as_it_would_be_published(tmp_path) -> None:
+    place = tmp_path / "secret.key"
+    Key.create(place)
+    keyed = ["--key-file", str(place), "--table-id", "may"]
+    words = ["compare", *ROUND[1:], "--rules", "FREQ(3)", "--methods", "random:3", *keyed]
+    done = CliRunner().invoke(app, [*words, "--summary", str(tmp_path / "s.json")])
+    assert done.exit_code == 0, done.output
+    facts = json.loads((tmp_path / "s.json").read_text())["methods"]["random:3"]
+    table = Table.from_microdata(instances.path("demo.csv"), ["region", "sector"])
+    off = [
+        np.abs(round_table(table, 3, key=Key.read(place), name=name).values - table.values)
+        for name in ("may", "")
+    ]
+    assert facts["changed"] == (off[0] > 0).sum()
+    assert facts["mean_error"] == pytest.approx(off[0].mean())
+    assert (off[0] != off[1]).any()
+
+
+def test_the_command_rounds_small_counts(tmp_path) -> None:
+    words = [*ROUND, "--base", "3", "--small", "-o", str(tmp_path / "o.csv")]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    assert "counts below 3 at 0 or 3" in done.output
+    table = Table.from_microdata(instances.path("demo.csv"), ["region", "sector"])
+    rows = [line.split(",") for line in (tmp_path / "o.csv").read_text().splitlines()]
+    head, values = rows[0], {tuple(row[:2]): int(row[rows[0].index("value")]) for row in rows[1:]}
+    assert head[:2] == ["region", "sector"]
+    expected = round_table(table, 3, small=True).values.tolist()
+    assert [values[label] for label in table.labels] == expected

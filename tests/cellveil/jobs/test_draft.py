@@ -48,6 +48,19 @@ def test_the_job_runs_as_it_stands(data: Path) -> None:
     assert (data.parent / "published" / "town-sector.csv").exists()
 
 
+def test_the_job_does_not_depend_on_what_is_sensitive(data: Path) -> None:
+    texts = []
+    for rules in ("P(99,1)", "P(1,1)"):
+        job = data.parent / "job.toml"
+        for name in ("job.toml", "town.hrc"):
+            (data.parent / name).unlink(missing_ok=True)
+        run("inspect", data, "--by", "town,sector", "--value", "pay", "--job", job,
+            "--rules", rules)  # fmt: skip
+        texts.append(job.read_text().replace(rules, "RULES"))
+    assert texts[0] == texts[1]
+    assert "marked" not in texts[0]
+
+
 def test_hierarchies_there_are_go_into_the_facts_and_into_the_job(data: Path) -> None:
     tree = Hierarchy.from_columns(data, ["wide land", "town"])
     (data.parent / "towns.hrc").write_text(tree.to_hrc())
@@ -63,7 +76,7 @@ def test_hierarchies_there_are_go_into_the_facts_and_into_the_job(data: Path) ->
     # Seen from the job, so that the whole folder can move.
     assert told["data"]["file"] == "../survey.csv"
     assert told["hierarchies"] == {"town": "../towns.hrc"}
-    assert job.read_text().startswith("# town x sector: 28 cells, ")
+    assert job.read_text().startswith("# town x sector: 28 cells\n")
     (moved := data.parent / "moved").mkdir()
     for path in (data, data.parent / "towns.hrc", folder):
         path.rename(moved / path.name)

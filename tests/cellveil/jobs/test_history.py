@@ -179,6 +179,20 @@ def test_one_revised_value_does_not_hide_what_both_tell(tmp_path: Path, more: An
     assert "(branch=a, region=N)" in said
 
 
+def test_the_advice_of_the_refusal_works(tmp_path: Path) -> None:
+    said = two_runs(tmp_path, code=2)
+    lines = re.search(r"with the lines (.*), or take", said)
+    assert lines is not None
+    (tmp_path / "known.hst").write_text("\n".join(lines[1].split("; ")) + "\n")
+    job = tmp_path / "job.toml"
+    job.write_text(job.read_text().replace("[data]", '[data]\napriori = "known.hst"'))
+    said = run("run", job)
+    assert "No suppressed cell can be worked out exactly from the earlier release" in said
+    now = hidden(tmp_path, "t")
+    assert {("t", r, b) for r in "NS" for b in "ab"} <= now, "what was suppressed stays so"
+    assert not {("t", *line.split(",")[:2]) for line in lines[1].split("; ")} & now
+
+
 def test_a_revision_next_to_a_hidden_cell_is_said_and_no_finding(tmp_path: Path) -> None:
     # Rows N and M and columns a and b have other values: nothing of N,a follows from the old ones.
     said = two_runs(tmp_path, "N,c", "M,a", "M,b", "T,a", "S,c", code=0)

@@ -268,7 +268,9 @@ def test_a_hierarchy_in_both_dimensions() -> None:
 def test_counts_are_said_without_values() -> None:
     found = round_table(Table.from_array([[1, 17], [23, 2]]), 10)
     judged = audit_rounding(found, "FREQ(3,300)")
-    assert found.summary().keys() == {"dimensions", "cells", "base", "bases", "random"}
+    assert found.summary().keys() == {
+        "dimensions", "cells", "base", "bases", "random", "small",
+    }  # fmt: skip
     for text in (repr(found), found._repr_html_(), repr(judged), *judged.sentences()):
         for value, place in product(("17", "23", "43"), (" ", ">", ",")):
             assert f"{place}{value}" not in text

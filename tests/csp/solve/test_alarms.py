@@ -351,21 +351,19 @@ def test_every_call_of_the_solver_is_checked() -> None:
 def test_further_tries_are_counted(monkeypatch: Any) -> None:
     import highspy
 
-    from csp import highs
-
     one = np.ones(1)
     model = Model().load(
         cost=one, lower=one, upper=one, rows=csr_array((0, 1)), row_lower=one[:0],
         row_upper=one[:0],
     )  # fmt: skip
-    before, true, turns = retries(), highs._run, [0]
+    before, true, turns = retries(), highspy.Highs.run, [0]
 
-    def failing(*args: Any, **options: Any) -> Any:
+    def failing(solver: Any) -> Any:
         turns[0] += 1
-        outcome = true(*args, **options)
+        outcome = true(solver)
         return highspy.HighsStatus.kError if turns[0] < 3 else outcome
 
-    monkeypatch.setattr(highs, "_run", failing)
+    monkeypatch.setattr(highspy.Highs, "run", failing)
     assert model.solve() == Status.OPTIMAL
     assert retries() == before + 2
     assert "solver_retries" in suppress(CUBE).stats

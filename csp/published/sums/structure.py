@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
-from csp.published import dimensions as ways
-from csp.published.dimensions import Dimension, checked_sums
+from csp.published.sums import dimensions as ways
+from csp.published.sums.dimensions import Dimension, checked_sums
 from csp.published.told import Told
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.totals import is_total
@@ -32,10 +32,13 @@ class Printed:
         How far codes are indented.
     parents : mapping of str to mapping of str to str
         Headings under which codes stand.
+    ends : mapping of str to collection of str
+        Those of them that stand below their parts, as "Zusammen" does: sums, even of one part.
     """
 
     indents: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     parents: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    ends: Mapping[str, Collection[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,11 +87,16 @@ def structure(
     InputError
         For a hierarchy that does not fit, or that is to be found and is not there.
     """
-    return [
-        _asked(name, codes[d], told, cube.lines(d), cube.slack, notes)
-        or _found(name, codes[d], told, printed, cube.lines(d), cube.slack, notes)
-        for d, name in enumerate(names)
-    ]
+    found = []
+    for d, name in enumerate(names):
+        lines = cube.lines(d)
+        made = _asked(name, codes[d], told, lines, cube.slack, notes)
+        if made is None:
+            made = _found(name, codes[d], told, printed, lines, cube.slack, notes)
+            if told.absent != "zero":  # where a row that is missing is 0, so would the rest be
+                made = _with_rests(name, made, len(codes[d]), told, printed, lines, notes)
+        found.append(made)
+    return found
 
 
 _Lines = tuple[NDArray[np.int64], NDArray[np.bool_]]
@@ -136,7 +144,10 @@ def _found(
             return named
     plain = None
     if above:
-        plain = ways.under(codes, above, name, total)
+        ends = printed.ends.get(name, ())
+        plain = ways.under(codes, above, name, total, ends)
+        if ends:  # a row that says that it is a sum, and is not, is a fault of the table
+            return plain
     elif indents:
         plain = ways.by_indents(codes, [indents.get(code, 0) for code in codes], total)
     plain = plain or ways.flat(codes, name, total)
@@ -160,6 +171,32 @@ def _found(
             notes.append(f"{name}: {why} ({_sums(other)}), which {good} published sums support")
             return other
     return plain
+
+
+def _with_rests(
+    name: str, made: Dimension, n: int, told: Told, printed: Printed, lines: _Lines | None,
+    notes: list[str],
+) -> Dimension:  # fmt: skip
+    """Add the rests of parts that are named without the others, and say so."""
+    above = dict(printed.parents.get(name, {}))
+    indents = printed.indents.get(name, {})
+    last: dict[int, str] = {}
+    for code in made.codes[:n] if indents else ():
+        depth = indents.get(code, 0)
+        last = {k: up for k, up in last.items() if k < depth}
+        if last:
+            above.setdefault(code, last[max(last)])
+        last[depth] = code
+    made = ways.with_rests(made, n, above, lines, alone=told.exact)
+    shown = [
+        f"{made.codes[one.whole]} = {' + '.join(made.codes[i] for i in (*one.parts, one.rest))}"
+        for one in made.rests
+    ]
+    if shown:
+        few = "a part is" if len(shown) == 1 else "parts are"
+        more = "; and others" if len(shown) > 3 else ""
+        notes.append(f"{name}: {few} named without the rest, so {'; '.join(shown[:3])}{more}")
+    return made
 
 
 def _by_names(

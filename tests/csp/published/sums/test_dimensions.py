@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from csp import Hierarchy, InputError
-from csp.published import dimensions as ways
-from csp.published.relations import all_cells, sums
+from csp.published.sums import dimensions as ways
+from csp.published.sums.relations import all_cells, sums
 from tests.support.shared import examples
 
 

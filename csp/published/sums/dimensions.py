@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
+from csp.published.sums.of_which import OfWhich, beside_sums, of_which
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.totals import is_total
 
@@ -25,12 +26,8 @@ __all__ = [
     "likely_totals",
     "under",
     "whole_of",
+    "with_rests",
 ]
-
-_PARTIAL = re.compile(
-    r"\s*(?:of which|of whom|thereof|including|incl\b|darunter|dont\b|waaronder)", re.IGNORECASE
-)
-"""Labels of parts that are not all parts: they add up to nothing."""
 
 _LIKELY = re.compile(
     r"(?:all|alle|both|beide|whole|every|tous|toutes|todos|tutti)\b|tot\b|t$|tt$|.*\baltogether$",
@@ -58,15 +55,19 @@ class Dimension:
         In their order; those that no cell has may be among them.
     parent : (k,) int64
         Position of the code that each is a part of; -1 for none.
+    rests : tuple of OfWhich
+        Parts that are named without the others. Their rests are codes that the print does not have.
     """
 
     codes: tuple[str, ...]
     parent: NDArray[np.int64]
+    rests: tuple[OfWhich, ...] = ()
 
     @property
     def root(self) -> str:
         """The code that is the total of all; the empty text if there is none."""
-        tops = np.flatnonzero(self.parent < 0).tolist()
+        below = {i for one in self.rests for i in (*one.parts, one.rest)}
+        tops = [i for i in np.flatnonzero(self.parent < 0).tolist() if i not in below]
         return self.codes[tops[0]] if len(tops) == 1 and len(self.codes) > 1 else ""
 
 
@@ -85,6 +86,25 @@ def _of(codes: Sequence[str], parents: Mapping[str, str]) -> Dimension:
     place = {code: i for i, code in enumerate(known)}
     parent = np.array([place[parents[c]] if c in parents else -1 for c in known], np.int64)
     return Dimension(tuple(known), parent)
+
+
+def with_rests(
+    dimension: Dimension, n: int, above: Mapping[str, str],
+    lines: tuple[NDArray[np.int64], NDArray[np.bool_]] | None, *, alone: bool,
+) -> Dimension:  # fmt: skip
+    """Add the rests of parts that are named without the others among the first `n` codes."""
+    names, rests = of_which(
+        dimension.codes[:n], dimension.parent[:n].tolist(), above, lines, alone=alone
+    )
+    if not rests:
+        return dimension
+    # Codes that only a hierarchy has lie between those of the table and the rests.
+    shift = len(dimension.codes) - n
+    moved = tuple(
+        OfWhich(one.parts, one.whole, one.rest + (shift if one.rest >= n else 0)) for one in rests
+    )
+    parent = np.concatenate([dimension.parent, np.full(len(names), -1, np.int64)])
+    return Dimension((*dimension.codes, *names), parent, moved)
 
 
 def given(codes: Sequence[str], tree: Hierarchy, name: str, total: str | None) -> Dimension:
@@ -137,7 +157,8 @@ def flat(codes: Sequence[str], name: str, total: str | None) -> Dimension:
             f"{argument('total', {name: called[0]})}, or give a hierarchy"
         )
         raise InputError(msg)
-    parts = [] if root is None else [c for c in codes if c != root and not _PARTIAL.match(c)]
+    aside = beside_sums(codes)
+    parts = [] if root is None else [c for c in codes if c != root and c not in aside]
     # One part beside a total is "of which", unless the caller names the total.
     parts = [] if total is None and len(parts) == 1 else parts
     return _of(codes, dict.fromkeys(parts, root or ""))
@@ -158,16 +179,29 @@ def likely_totals(codes: Sequence[str]) -> list[int]:
 
 
 def under(
-    codes: Sequence[str], above: Mapping[str, str], name: str, total: str | None
-) -> Dimension:
-    """Dimension of codes under headings; what has none above it adds up to the total."""
+    codes: Sequence[str], above: Mapping[str, str], name: str, total: str | None,
+    ends: Collection[str] = (),
+) -> Dimension:  # fmt: skip
+    """Dimension of codes under headings; what has none above it adds up to the total.
+
+    Headings among `ends` are sums even of one code.
+    """
     tops = [code for code in dict.fromkeys([*codes, *above.values()]) if code not in above]
-    whole = flat(tops, name, total)
-    top = {whole.codes[i]: whole.codes[p] for i, p in enumerate(whole.parent.tolist()) if p >= 0}
+    root = total
+    if ends and root is None:
+        # What has parts is a total of these, not of all, whatever its name.
+        root = whole_of([top for top in tops if top not in ends])
+    top: dict[str, str] = {}
+    if root is not None or not ends:
+        whole = flat(tops, name, root)
+        top = {
+            whole.codes[i]: whole.codes[p] for i, p in enumerate(whole.parent.tolist()) if p >= 0
+        }
+    aside = beside_sums(codes)
     beside = Counter(above.values())
     parts = {
         code: up for code, up in above.items()
-        if (beside[up] > 1 or up not in codes) and not _PARTIAL.match(code)
+        if (beside[up] > 1 or up not in codes or up in ends) and code not in aside
     }  # fmt: skip
     return _of(codes, {**parts, **top})
 
@@ -185,16 +219,17 @@ def by_indents(codes: Sequence[str], indents: Sequence[int], total: str | None) 
         if above:
             parents[code] = above[-1][1]
         above.append((depth, code))
+    aside = beside_sums(codes)
     single = Counter(parents.values())
     parents = {
-        code: up for code, up in parents.items() if single[up] > 1 and not _PARTIAL.match(code)
+        code: up for code, up in parents.items() if single[up] > 1 and code not in aside
     }  # fmt: skip
     lost = {
         code
         for code, depth in zip(codes, indents, strict=True)
         if depth > min(indents) and code != whole
     }
-    tops = [code for code in codes if code not in parents and code not in lost]
+    tops = [code for code in codes if code not in parents and code not in lost | aside]
     # What has parts below it is a total of these, not of all.
     called = [code for code in tops if is_total(code) and code not in {*parents.values()}]
     root = whole or (called[0] if called else None)

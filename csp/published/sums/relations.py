@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.published.dimensions import Dimension
+from csp.published.sums.dimensions import Dimension
 from csp.tables.codes import Labels
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["all_cells", "sums"]
+__all__ = ["all_cells", "rows_of_rests", "sums"]
 
 
 def all_cells(dimensions: Sequence[Dimension]) -> Labels:
@@ -23,8 +23,18 @@ def all_cells(dimensions: Sequence[Dimension]) -> Labels:
     return Labels.product([dimension.codes for dimension in dimensions])
 
 
+def rows_of_rests(codes: NDArray[np.integer[Any]], dimensions: Sequence[Dimension]) -> int:
+    """Count the relations whole = part + rest, which are the last of `sums`."""
+    return sum(
+        int((codes[:, d] == one.whole).sum())
+        for d, dimension in enumerate(dimensions) for one in dimension.rests
+    )  # fmt: skip
+
+
 def sums(codes: NDArray[np.integer[Any]], dimensions: Sequence[Dimension]) -> csr_array:
     """Relations of the cells of a table: what lies below a code adds up to it.
+
+    Those of parts that are named without the others come last; see `rows_of_rests`.
 
     Parameters
     ----------
@@ -59,6 +69,15 @@ def sums(codes: NDArray[np.integer[Any]], dimensions: Sequence[Dimension]) -> cs
         cells += [parts, totals]
         data += [np.ones(len(parts), np.int64), np.full(len(totals), -1, np.int64)]
         count += len(totals)
+    for d, dimension in enumerate(dimensions):
+        for one in dimension.rests:
+            wholes = np.flatnonzero(codes[:, d] == one.whole)
+            for code in (one.whole, *one.parts, one.rest):
+                other = key[wholes] + (code - one.whole) * weights[d]
+                rows.append(np.arange(len(wholes)) + count)
+                cells.append(order[np.searchsorted(ascending, other)])
+                data.append(np.full(len(wholes), -1 if code == one.whole else 1, np.int64))
+            count += len(wholes)
     entries: Any = (np.concatenate(data), (np.concatenate(rows), np.concatenate(cells)))
     found: csr_array[Any, tuple[int, int]] = csr_array(entries, shape=(count, n))
     found.sort_indices()

@@ -1,0 +1,5 @@
+"""How the codes of a published table add up.
+
+`dimensions` are ways in which codes add up, `of_which` parts that are named without the others;
+`structure` chooses among them, `relations` makes sums of them.
+"""

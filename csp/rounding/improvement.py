@@ -1,0 +1,148 @@
+"""A first additive choice for large tables, improved a few codes at a time.
+
+Where all cells but those of two codes of a dimension stay, a table of three dimensions is one of
+two, for which a linear program is enough; with a few codes more the integer program is still easy.
+Each step solves such a part and keeps the rest (large-neighbourhood search, Shaw 1998). Nothing is
+proved here: `network` bounds the optimum, and `programs` goes on from what is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csp.clock import Clock
+from csp.highs import Model, Status
+from csp.rounding.neighbours import Neighbours
+from csp.tables.codes import Labels
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array
+
+__all__ = ["improved", "some_choice"]
+
+_SIZES = (3, 4, 6)
+"""Codes that are chosen anew together, one size after the other."""
+
+_SEED = 0
+
+
+def some_choice(
+    near: Neighbours, cost: NDArray[np.int64], clock: Clock
+) -> NDArray[np.int64] | None:
+    """Return the first additive choice that HiGHS comes upon, (k,); None if it finds none.
+
+    Parameters
+    ----------
+    near : Neighbours
+    cost : (k,) int64
+    clock : Clock
+    """
+    right = near.right.astype(np.float64)
+    model = Model(mip_max_improving_sols=1).load(
+        cost=cost.astype(np.float64), lower=0.0, upper=1.0, rows=near.matrix, row_lower=right,
+        row_upper=right, integer=True,
+    )  # fmt: skip
+    if model.solve(clock, interruptible=True) == Status.INFEASIBLE:
+        return None
+    return _whole(model, near)
+
+
+def _whole(model: Model, near: Neighbours) -> NDArray[np.int64] | None:
+    """Return what a model found, if that is an additive choice."""
+    found = np.rint(model.values).astype(np.int64)
+    return found if len(found) == len(near.cells) and near.adds_up(found) else None
+
+
+def improved(
+    near: Neighbours, cost: NDArray[np.int64], up: NDArray[np.int64], clock: Clock
+) -> NDArray[np.int64]:  # fmt: skip
+    """Improve an additive choice until no part that is tried gets cheaper, or the time is over.
+
+    Parameters
+    ----------
+    near : Neighbours
+    cost : (k,) int64
+    up : (k,) int64
+        Additive.
+    clock : Clock
+
+    Returns
+    -------
+    (k,) int64
+        Additive, and not more expensive.
+    """
+    from scipy.sparse import csc_array
+
+    columns, found = csc_array(near.matrix), up.copy()
+    families = _families(near)
+    patience = max(5, sum(map(len, families.values())) // 6)
+    rng = np.random.default_rng(_SEED)
+    for size in _SIZES:
+        idle = 0
+        for free in _parts(families, _codes(near), size, rng):
+            if clock.over or idle >= patience:
+                break
+            better = _solved(columns, cost, found, free, clock)
+            idle = idle + 1 if better is None else 0
+            if better is not None:
+                found[free] = better
+    return found
+
+
+def _codes(near: Neighbours) -> list[NDArray[np.int64]]:
+    """Return the code of each cell that may go up, as a number, for each dimension."""
+    labels = Labels.of(near.table.labels).take(near.cells)
+    width = len(labels[0])
+    columns = (np.array(labels.column(d), dtype=object).astype(str) for d in range(width))
+    return [np.unique(column, return_inverse=True)[1] for column in columns]
+
+
+def _families(near: Neighbours) -> dict[tuple[int, tuple[int, ...]], NDArray[np.int64]]:
+    """Return codes that are added up together: those of one relation, in the dimension it sums."""
+    codes, found = _codes(near), {}
+    for row in range(near.matrix.shape[0]):
+        cells = near.matrix.indices[near.matrix.indptr[row] : near.matrix.indptr[row + 1]]
+        summed = [np.unique(one[cells]) for one in codes]
+        number = int(np.argmax([len(one) for one in summed]))
+        found[number, tuple(summed[number].tolist())] = summed[number]
+    return {place: one for place, one in found.items() if len(one) > 1}
+
+
+def _parts(
+    families: dict[tuple[int, tuple[int, ...]], NDArray[np.int64]],
+    codes: list[NDArray[np.int64]], size: int, rng: np.random.Generator,
+) -> Iterator[NDArray[np.int64]]:  # fmt: skip
+    """Draw cells of a few codes that are added up together, without end."""
+    listed = [(number, one) for (number, _), one in families.items()]
+    weights = np.array([len(one) for _, one in listed], dtype=np.float64)
+    while listed:
+        number, one = listed[int(rng.choice(len(listed), p=weights / weights.sum()))]
+        some = rng.choice(one, size=min(size, len(one)), replace=False)
+        yield np.flatnonzero(np.isin(codes[number], some))
+
+
+def _solved(
+    columns: csc_array, cost: NDArray[np.int64], found: NDArray[np.int64],
+    free: NDArray[np.int64], clock: Clock,
+) -> NDArray[np.int64] | None:  # fmt: skip
+    """Choose some cells anew while the others stay; None if that is not cheaper."""
+    from scipy.sparse import csr_array
+
+    part = csr_array(columns[:, free])
+    part = csr_array(part[np.flatnonzero(np.diff(part.indptr))])
+    right = np.asarray(part @ found[free])
+    model = Model(mip_max_nodes=1).load(
+        cost=cost[free].astype(np.float64), lower=0.0, upper=1.0, rows=part,
+        row_lower=right.astype(np.float64), row_upper=right.astype(np.float64), integer=True,
+    )  # fmt: skip
+    model.set_start(found[free].astype(np.float64))
+    model.solve(clock, interruptible=True)
+    chosen = np.rint(model.values).astype(np.int64)
+    binary = len(chosen) == len(free) and bool(((chosen == 0) | (chosen == 1)).all())
+    if not binary or np.any(part @ chosen != right) or cost[free] @ (chosen - found[free]) >= 0:
+        return None
+    return chosen

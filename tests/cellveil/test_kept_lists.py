@@ -1,0 +1,90 @@
+"""Plain lists of cells that stay suppressed, as people and spreadsheets write them."""
+
+import csv
+from pathlib import Path
+
+import openpyxl
+import pytest
+from typer.testing import CliRunner
+
+from cellveil.cli.app import app
+
+GONE = {("01", "3"), ("02", "2")}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    rows = [f"0{r},{s}" for r in (1, 2, 3) for s in (1, 2, 3) for _ in range(9 + r + s)]
+    (tmp_path / "d.csv").write_text("\n".join(["region,size", *rows]) + "\n")
+    (tmp_path / "size.hrc").write_text("small\n@1\n@2\nlarge\n@3\n")
+    return tmp_path
+
+
+def protect(folder: Path, *words: str, code: int = 0) -> tuple[str, set[tuple[str, str]]]:
+    out = folder / "o.csv"
+    call = ["protect", folder / "d.csv", "--by", "region,size", "--rules", "FREQ(3,10)", "-o", out]
+    found = CliRunner().invoke(app, [str(word) for word in (*call, *words)], catch_exceptions=False)
+    assert found.exit_code == code, found.output
+    if code:
+        return found.stderr, set()
+    with out.open(encoding="utf-8", newline="") as file:
+        return found.stderr, {
+            (row["region"], row["size"]) for row in csv.DictReader(file) if not row["value"]
+        }
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("region,size\n01,3\n02,2\n", ""),
+        ("region,size\n1,3\n2,2\n", "Codes of region are matched as numbers: 1 is 01."),
+        ("Suppressed 2025\n\nregion,size\n01,3\n02,2\n", ""),
+        ("region,size,why\n01,3,sensitive\n02,2,secondary\n", "'why' is not read."),
+    ],
+)
+def test_a_list_as_text(folder: Path, text: str, said: str) -> None:
+    (folder / "list.csv").write_text(text)
+    err, gone = protect(folder, "--keep", str(folder / "list.csv"))
+    assert gone >= GONE
+    assert "2 cells of list.csv stay suppressed." in err
+    assert said in err
+
+
+def test_a_sheet_with_numbers(folder: Path) -> None:
+    book = openpyxl.Workbook()
+    for row in (["region", "size"], [1, 3], [2, 2.0]):
+        book.active.append(row)
+    book.save(folder / "list.xlsx")
+    assert protect(folder, "--keep", str(folder / "list.xlsx"))[1] >= GONE
+
+
+@pytest.mark.parametrize("recoding", ["size=1", "size={}/size.grc"])
+@pytest.mark.parametrize("kept", ["list.csv", "before.csv"])
+def test_a_hierarchy_that_is_cut_says_what_old_codes_are_now(
+    folder: Path, recoding: str, kept: str
+) -> None:
+    tree = ("--hierarchy", f"size={folder / 'size.hrc'}")
+    (folder / "size.grc").write_text("<TREERECODE>\nsmall\nlarge\n")
+    (folder / "list.csv").write_text("region,size\n01,3\n02,2\n")
+    _, before = protect(folder, *tree, "--keep", str(folder / "list.csv"))
+    (folder / "o.csv").rename(folder / "before.csv")
+    _, now = protect(
+        folder, *tree, "--keep", str(folder / kept), "--recode", recoding.format(folder)
+    )
+    into = {"1": "small", "2": "small", "3": "large"}
+    wanted = {(r, into.get(s, s)) for r, s in (GONE if kept == "list.csv" else before)}
+    assert wanted <= now
+
+
+def test_a_cut_without_a_hierarchy_is_refused_with_a_way(folder: Path) -> None:
+    rows = ["region,size,n", *(f"{r},{s},{n}" for r, s, n in [
+        ("01", "small", 30), ("01", "1", 10), ("01", "2", 20), ("01", "large", 9), ("01", "3", 9),
+        ("02", "small", 50), ("02", "1", 20), ("02", "2", 30), ("02", "large", 8), ("02", "3", 8),
+    ])]  # fmt: skip
+    (folder / "d.csv").write_text("\n".join(rows) + "\n")
+    (folder / "list.csv").write_text("region,size\n01,3\n")
+    err, _ = protect(
+        folder, "--aggregated", "--value", "n", "--count", "n", "--keep", str(folder / "list.csv"),
+        "--recode", "size=1", code=2,
+    )  # fmt: skip
+    assert "hierarchy" in err
