@@ -45,6 +45,9 @@ _MINUTE = 60.0
 
 _PERCENT = 10
 
+_DECIDED = 120.0
+"""Seconds of programs for widths, as in an audit."""
+
 
 def read(drawn: BusinessPatterns) -> Release:
     """Read employment, as anybody would."""
@@ -65,7 +68,7 @@ def measured(size: str) -> dict[str, Any]:
     found = determined_cells(release)
     judged = time.perf_counter()
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    widths = judged_widths(found, _PERCENT)
+    widths = judged_widths(found, _PERCENT, Clock.of(_DECIDED))
     wide = time.perf_counter()
     parallel = sum(len(group) for group in parallel_cells(found).groups())
     true = drawn.employment[found.cells]

@@ -30,9 +30,9 @@ __all__ = ["LargeDisclosure", "determined_cells"]
 _ROUNDS = 20
 """How often relations and bounds take turns; each turn needs a new cell that is known."""
 
-_STUCK = 1.0
-"""Units below which a cell that fractions move is looked at in whole numbers: 2,600 of 93,000,
-which takes 7 CPU seconds and not 31."""
+_STUCK = 0.5
+"""Units, with caution, below which a cell that fractions move is looked at in whole numbers: 2,600
+of 93,000, which takes 7 CPU seconds and not 31."""
 
 _SEED = 20_020
 """Random vectors are the same in every run."""

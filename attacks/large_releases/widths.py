@@ -1,7 +1,8 @@
 """How close cells are known that are not determined: outer bounds, and inner ones around a point.
 
 Chains of relations give outer bounds, the ellipsoid of the log barrier around a point with room
-inner ones. Programs in windows are only for the cells between the two.
+inner ones. Programs in windows are only for the cells between the two: first how far they can move
+while all outside the window stays, then how far at most.
 """
 
 from __future__ import annotations
@@ -13,13 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacks.large_releases.engine import LargeDisclosure
-from attacks.large_releases.windows import Window, windows
+from attacks.large_releases.windows import OpenPart, Window, windows
 from csp.attacker import engine
+from csp.attacker.lp import LpEngine
+from csp.attacker.view import View
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, OutOfTime
-from csp.exact import Number, exact
+from csp.exact import MAX_VALUE, UNBOUNDED, Number, bounds_to_ends, exact
 
 __all__ = ["Widths", "judged_widths"]
+
+_FINE = 1000
+"""Steps of a unit by which cells move from a point, which need not be whole."""
 
 _SECONDS = 20.0
 """Seconds of a window; most take some tenths of one."""
@@ -80,6 +86,10 @@ def judged_widths(
     wide &= ~close()
     keep, part = found.open_part()
     between = ~found.whole & ~close() & ~wide
+    if found.point is not None:
+        moved = _moved(part, found.point[keep], between[keep], share, clock.part(0.5))
+        wide[keep] |= moved
+        between &= ~wide
     looked_at = np.zeros(len(keep), bool)
     for window in windows(part, between[keep], looked_at):
         if clock.over:
@@ -98,6 +108,38 @@ def judged_widths(
         upper[cells] = np.minimum(upper[cells], high)
     narrow = close()
     return Widths(narrow, wide, between & ~narrow, lower, upper)
+
+
+def _moved(
+    part: OpenPart, point: NDArray[np.float64], wanted: NDArray[np.bool_], share: float,
+    clock: Clock,
+) -> NDArray[np.bool_]:  # fmt: skip
+    """Cells that move by more than a percentage of their size, with all outside a window held."""
+    moved, looked_at = np.zeros(len(wanted), bool), np.zeros(len(wanted), bool)
+    below, above = point - bounds_to_ends(part.lower), bounds_to_ends(part.upper) - point
+    need = np.floor(_FINE * share / 100 * np.maximum(point, 0)) + 1
+    room = np.clip(np.floor(_FINE * np.array([above, below])), 0, UNBOUNDED).astype(np.int64)
+    for window in windows(part, wanted & (need < MAX_VALUE), looked_at):
+        if clock.over:
+            break
+        here, inner = window.cells, window.inner
+        targets = np.flatnonzero(wanted[here] & inner & ~looked_at[here])
+        looked_at[here[inner]] = True
+        up, down = np.where(inner, room[:, here], 0)
+        view = View(here, window.rows, window.matrix, up, down)
+        # Half of it either way: the point lies in the middle of what its cell can be.
+        enough = (need[here[targets]] // 2 + 1).astype(np.int64)
+        signs = np.repeat([1, -1], len(targets))
+        try:
+            ends = LpEngine(view).ends(
+                np.tile(targets, 2), signs, np.tile(enough, 2), clock.within(_SECONDS)
+            )
+        except (OutOfTime, CertificateError):
+            # These cells stay between.
+            continue
+        reach = np.array([np.inf if one.reach is None else float(one.reach) for one in ends])
+        moved[here[targets]] = reach.reshape(2, -1).sum(axis=0) >= need[here[targets]]
+    return moved
 
 
 def _ends(
