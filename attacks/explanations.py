@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from attacks.algorithm_known.excluded_values import survivors_of
 from attacks.algorithm_known.public_view import check_mechanism
 from attacks.descriptions import cell_name, joined, number, position, relation_name
 from attacks.release_alone.bound_proofs import Equation, Proof, ends, shortened
 from attacks.release_alone.disclosed_cells import combination, determined
+from attacks.release_alone.exhaustive_proofs import none_beyond
 from csp.attacker.view import components
 from csp.clock import Clock
 from csp.errors import CertificateError, InputError, OutOfTime
@@ -234,7 +236,6 @@ class Explanation:
             self.survivors.check(given, clock=clock)
 
     def _check_whole(self, given: Release, clock: Clock) -> None:
-        from attacks.release_alone.exhaustive_proofs import none_beyond
 
         assert self.whole is not None
         for end, whole, sign in ((self.lower, self.whole[0], -1), (self.upper, self.whole[1], 1)):
@@ -330,8 +331,6 @@ def explain(
             linear = True
     survivors, cut_short = None, False
     if mechanism is not None:
-        from attacks.algorithm_known.excluded_values import survivors_of
-
         try:
             survivors = survivors_of(release, mechanism, i, clock=clock)
         except OutOfTime:

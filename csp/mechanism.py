@@ -28,6 +28,7 @@ from csp.names.calls import expect, named_errors, named_init
 from csp.names.guesses import Guided
 from csp.outputs import output
 from csp.posing import Posing
+from csp.problem.jj import write_jj
 from csp.problem.problem import Problem
 from csp.release.ranges import Ranges, outward, published_as, ranges_columns
 from csp.release.release import Release
@@ -36,6 +37,8 @@ from csp.rules.base import parts_of
 from csp.solve import Progress, Suppression, suppress
 from csp.solve.own_patterns import OwnMethod
 from csp.tables.codes import Labels
+from csp.tables.cross.frames import columns_to_frame
+from csp.tables.cross.html import cell_texts, notebook_table
 from csp.tables.table import Part, Table
 
 if TYPE_CHECKING:
@@ -285,7 +288,6 @@ class Protected(metaclass=Guided):
         )
 
     def _repr_html_(self) -> str:
-        from csp.tables.cross.html import cell_texts, notebook_table
 
         release = self.release
         text = cell_texts(release.published, release.pattern, release.structural, release.scale)
@@ -374,8 +376,6 @@ class Protected(metaclass=Guided):
         InputError
             If a dimension has the name of one of these columns, or the library is missing.
         """
-        from csp.tables.cross.frames import columns_to_frame
-
         columns = self._columns(reveal=reveal)
         if inside and self.ranges is None:
             msg = f"there are no intervals to be inside of; give {argument('publish', 'intervals')}"
@@ -439,8 +439,6 @@ class Protected(metaclass=Guided):
             In the order in which `csp.link` was given the tables, with their dimensions; one frame
             for a table that was not linked.
         """
-        from csp.tables.cross.frames import columns_to_frame
-
         columns = self._columns()
         own = columns.keys() - set(self.table.names)
         taken = self.table.frame if library is None else library
@@ -548,8 +546,6 @@ class Protected(metaclass=Guided):
             file cannot be written, or the mechanism asks for singletons or unions, which JJ files
             cannot say. Singletons that are guarded by default are left out of the file.
         """
-        from csp.problem.jj import write_jj
-
         if not reveal:
             msg = (
                 "a JJ file holds every value, suppressed ones too; pass "
@@ -856,8 +852,6 @@ def protect_many(
     [4, 0]
     """
     from joblib import Parallel, delayed
-
-    from csp.mechanism import Protected
 
     named = tables if isinstance(tables, Mapping) else dict(enumerate(tables))
     for name, table in named.items():

@@ -12,6 +12,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+import cellveil
 from cellveil.cli.options import flag
 from cellveil.front import Front, made_ready
 
@@ -105,9 +106,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:  # noqa: FBT001 (typer calls it with the flag)
     if wanted:
-        from cellveil import __version__
-
-        typer.echo(f"cellveil {__version__}")
+        typer.echo(f"cellveil {cellveil.__version__}")
         raise typer.Exit
 
 

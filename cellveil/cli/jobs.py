@@ -20,6 +20,7 @@ from cellveil.jobs.draft import job_text
 from cellveil.jobs.job import is_outside, read_job
 from cellveil.jobs.keys import template
 from cellveil.jobs.run import run_job
+from cellveil.jobs.verify import verify as verified
 from cellveil.render.progress import Meter
 from cellveil.render.screen import say, tell
 from csp.errors import CellveilError
@@ -137,11 +138,9 @@ def _told(done: Sequence[Done], head: str) -> dict[str, Any]:
 
 def _verify(record: Path, summary: Path | None) -> NoReturn:
     """End with whether the run of a record gives the same files again."""
-    from cellveil.jobs.verify import verify
-
     check_outputs({"--summary": summary}, [record])
     with Meter("reading the record") as meter:
-        found = verify(record, phase=meter.phase, progress=meter)
+        found = verified(record, phase=meter.phase, progress=meter)
     facts = {"reproduced": found.same, "files": dict(found.outputs)}
     facts["versions_then"] = {name: then for name, (then, _) in found.versions.items()}
     finish(facts, found.words, safe=found.same, speak=tell, summary=summary)

@@ -6,6 +6,9 @@ import os
 from pathlib import Path
 
 from cellveil.crosstabs.figures import Figures
+from cellveil.crosstabs.page import write_crosstab_page
+from cellveil.crosstabs.workbook import write_crosstabs
+from csp.release_file import write_protected
 
 __all__ = ["Crosstab"]
 
@@ -21,8 +24,6 @@ class Crosstab(Figures):
         InputError
             If openpyxl is not installed, or the file cannot be written.
         """
-        from cellveil.crosstabs.workbook import write_crosstabs
-
         write_crosstabs(Path(path), {title or "table": self})
 
     def report(self, path: str | os.PathLike[str], *, title: str = "") -> None:
@@ -33,8 +34,6 @@ class Crosstab(Figures):
         InputError
             If the file cannot be written.
         """
-        from cellveil.crosstabs.page import write_crosstab_page
-
         write_crosstab_page(Path(path), {"": self}, title)
 
     def write(self, path: str | os.PathLike[str]) -> list[Path]:
@@ -55,8 +54,6 @@ class Crosstab(Figures):
         InputError
             If a file cannot be written, or the mechanism cannot be told.
         """
-        from csp.release_file import write_protected
-
         whole = Path(path)
         several = len(self.protected) > 1
         found = []

@@ -31,6 +31,8 @@ from csp.errors import CertificateError, InputError, OutOfTime
 from csp.names.calls import expect, named_errors
 from csp.problem.problem import Problem
 from csp.problem.requirements import shared_levels
+from csp.rules import union_sensitive
+from csp.tables.cross.html import notebook_facts
 from csp.tables.patterns import as_pattern
 
 __all__ = ["Audit", "audit", "follow", "judge", "verified"]
@@ -92,7 +94,6 @@ class Audit:
         return f"Audit({word}; against {', '.join(self.guards)})"
 
     def _repr_html_(self) -> str:
-        from csp.tables.cross.html import notebook_facts
 
         attacker = "knows that cells are whole units" if self.integer else "allows for fractions"
         return notebook_facts([repr(self), f"The attacker {attacker}."])
@@ -366,8 +367,6 @@ def _unions(
     clock: Clock,
 ) -> list[Violation]:
     """Find sums of suppressed cells that a relation publishes and the rule calls sensitive."""
-    from csp.rules import union_sensitive
-
     table, rule = problem.table, problem.union_rule
     assert rule is not None
     missing = [i for i in np.flatnonzero(pattern).tolist() if i not in ends]

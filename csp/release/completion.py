@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError, SolverError
 from csp.exact import UNBOUNDED
+from csp.highs import Model, Status
 from csp.release.release import Release
 from csp.tables.table import Table
 
@@ -136,7 +137,6 @@ def _solve(
     matrix: csr_array, right: NDArray[np.int64], lower: NDArray[np.int64],
     upper: NDArray[np.int64], x: NDArray[np.int64], clock: Clock, *, whole: bool,
 ) -> NDArray[np.float64] | None:  # fmt: skip
-    from csp.highs import Model, Status
 
     low = np.where(lower <= -UNBOUNDED, -np.inf, lower - x).astype(np.float64)
     high = np.where(upper >= UNBOUNDED, np.inf, upper - x).astype(np.float64)

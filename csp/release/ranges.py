@@ -19,6 +19,7 @@ from csp.audits.intervals import interval_claims
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError, OutOfTime
 from csp.exact import UNBOUNDED, Number, bounds_to_ends, exact
+from csp.highs import Model, Status
 from csp.release.completion import complete
 from csp.release.release import Release
 from csp.tables.table import Table
@@ -188,8 +189,6 @@ def inside(ranges: Ranges, clock: Clock = UNLIMITED) -> NDArray[np.int64]:
         As for `csp.release.completion.complete`.
     """
     from scipy.sparse import csr_array, hstack
-
-    from csp.highs import Model, Status
 
     release = ranges.release
     hidden = np.flatnonzero(release.pattern)

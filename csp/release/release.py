@@ -17,6 +17,7 @@ from csp.published.breakdowns import with_breakdowns
 from csp.published.door import Roles, read_published
 from csp.published.told import Told
 from csp.tables.codes import Labels, cell_name
+from csp.tables.cross.html import cell_texts, notebook_table
 from csp.tables.patterns import as_pattern
 from csp.tables.table import Table
 from csp.tables.units import finer
@@ -317,7 +318,6 @@ class Release(metaclass=Guided):
         return f"Release({' x '.join(self.names)}: {len(self.pattern)} cells, {hidden} suppressed)"
 
     def _repr_html_(self) -> str:
-        from csp.tables.cross.html import cell_texts, notebook_table
 
         text = cell_texts(self.published, self.pattern, self.structural, self.scale)
         return notebook_table(self, text, [repr(self)])

@@ -13,6 +13,8 @@ from csp.exact import units_text, units_to_numbers
 from csp.rounding.perturbed import Perturbed
 from csp.rounding.small_counts import small_range
 from csp.tables.codes import Labels
+from csp.tables.cross.frames import columns_to_frame
+from csp.tables.cross.html import cell_texts, notebook_table
 
 __all__ = ["Rounded"]
 
@@ -87,7 +89,6 @@ class Rounded(Perturbed):
         return f"rounded to multiples of {self.base_text}, each less than {bases} from its value"
 
     def _repr_html_(self) -> str:
-        from csp.tables.cross.html import cell_texts, notebook_table
 
         none = np.zeros(self.table.n_cells, dtype=bool)
         text = cell_texts(self.values, none, self.table.structural, self.table.scale)
@@ -115,8 +116,6 @@ class Rounded(Perturbed):
         InputError
             If a dimension has the name of one of these columns, or the library is missing.
         """
-        from csp.tables.cross.frames import columns_to_frame
-
         table, release = self.table, self.release
         names = {"value", "lower", "upper", "true", "relaxed"}
         taken = names & set(table.names)

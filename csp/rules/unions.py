@@ -14,6 +14,7 @@ from csp.rules.base import Rule, counts_of, is_count_table, parts_of, sides_of
 from csp.rules.concentration import Concentration
 from csp.rules.frequency import Manual, MinFrequency, Zero
 from csp.tables.contributors import Contributors
+from csp.tables.table import Table
 
 if TYPE_CHECKING:
     from csp.tables.table import Table
@@ -116,8 +117,6 @@ def _surely(rule: Rule, low: Table, high: Table, *, empty: bool) -> bool:
 
 def _one_cell(table: Table, cells: NDArray[np.int64]) -> Table:
     from scipy.sparse import csr_array
-
-    from csp.tables.table import Table
 
     people = table.contributors
     return Table(

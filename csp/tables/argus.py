@@ -18,6 +18,7 @@ from csp.errors import InputError
 from csp.formats.apriori import Statement, read_amount
 from csp.formats.layout import Metadata, Variable, read_metadata
 from csp.formats.reading import read_text
+from csp.tables.codes import text_codes
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.hrc import parse_hrc
 
@@ -127,8 +128,6 @@ def hierarchies(
     InputError
         If a hierarchy file is missing or malformed, or a code does not have the declared digits.
     """
-    from csp.tables.codes import text_codes
-
     found: dict[str, Hierarchy] = {}
     for name in metadata.flagged("RECODEABLE") if names is None else names:
         variable = metadata.variable(name)

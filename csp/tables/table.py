@@ -20,6 +20,7 @@ from csp.names.guesses import Guided
 from csp.tables.cells import as_flags, set_array
 from csp.tables.codes import Labels, cell_name
 from csp.tables.contributors import Contributors
+from csp.tables.cross.html import notebook_facts
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -151,8 +152,6 @@ class Table(metaclass=Guided):
 
     def _repr_html_(self) -> str:
         # No value: which cells are sensitive is not known here, and notebooks are passed on.
-        from csp.tables.cross.html import notebook_facts
-
         sizes = [
             f"{name}: {len(np.unique(self.labels.codes[:, d])):,} codes"  # type: ignore[attr-defined]
             for d, name in enumerate(self.names)

@@ -9,7 +9,9 @@ from os import PathLike
 from typing import Any
 
 from csp.errors import InputError
+from csp.formats.files import atomic_writer
 from csp.names.guesses import Guided
+from csp.tables.hierarchies.hrc import format_hrc, parse_hrc
 from csp.tables.hierarchies.trees import (
     MAX_DEPTH,
     parents_of_columns,
@@ -166,8 +168,6 @@ class Hierarchy(metaclass=Guided):
         InputError
             If the file cannot be read or a line is malformed (line number and reason named).
         """
-        from csp.tables.hierarchies.hrc import parse_hrc
-
         return cls(*postorder(parse_hrc(source, lead=lead, total=total), total))
 
     def to_hrc(self, path: str | PathLike[str] | None = None, lead: str = "@") -> str:
@@ -178,9 +178,6 @@ class Hierarchy(metaclass=Guided):
         InputError
             If a code begins with the lead, has a line break, or the file cannot be written.
         """
-        from csp.formats.files import atomic_writer
-        from csp.tables.hierarchies.hrc import format_hrc
-
         text = format_hrc(self.codes, self.children, lead)
         if path is not None:
             with atomic_writer(path) as file:

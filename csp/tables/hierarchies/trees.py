@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from csp.errors import InputError
+from csp.tables.codes import text_codes
+from csp.tables.columns import read_columns
 
 __all__ = [
     "MAX_DEPTH",
@@ -120,9 +122,6 @@ def parents_of_columns(data: Any, columns: Sequence[str], total: str) -> dict[st
         If a column is unknown, a code lies below two codes, or a coarser code is missing (row
         named).
     """
-    from csp.tables.codes import text_codes
-    from csp.tables.columns import read_columns
-
     frame = read_columns(data, columns)
     parents: dict[str, str] = {}
     for number, row in enumerate(zip(*(text_codes(c) for c in frame.arrays), strict=True), 1):
@@ -183,9 +182,6 @@ def _walk(tree: Any, above: str, total: str, parents: dict[str, str], depth: int
 def _pairs(parents: Any, child: str | None, parent: str | None) -> list[tuple[str, str]]:
     """Return stripped pairs of child and parent; a missing parent is an empty string."""
     if child is not None and parent is not None:
-        from csp.tables.codes import text_codes
-        from csp.tables.columns import read_columns
-
         frame = read_columns(parents, (child, parent))
         low, high = (text_codes(column) for column in frame.arrays)
         return list(zip(low, high, strict=True))

@@ -13,6 +13,8 @@ from csp.errors import InputError, argument
 from csp.exact import UNBOUNDED
 from csp.memory import memory_size
 from csp.names.calls import check_choice, check_known, whole_number
+from csp.tables.argus import Metadata
+from csp.tables.argus import hierarchies as declared
 from csp.tables.cells import T
 from csp.tables.columns import is_ibis, is_relation, native_frame, read_columns
 from csp.tables.hierarchies.hierarchy import Hierarchy
@@ -340,8 +342,6 @@ def _from_layout(
             raise InputError(msg)
     if not (isinstance(data, tuple) and len(data) == 2):
         return data, given, decimals
-    from csp.tables.argus import Metadata
-    from csp.tables.argus import hierarchies as declared
 
     columns, metadata = data
     if not isinstance(metadata, Metadata):
