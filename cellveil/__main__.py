@@ -15,6 +15,7 @@ def main() -> None:
 
 
 def _program() -> Any:
+    # Signals are taken before anything heavy is imported.
     from cellveil.cli.app import app
 
     return app

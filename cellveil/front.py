@@ -261,6 +261,7 @@ def explained(table: Any, *, reveal: bool, defended: bool = False) -> Iterator[N
             msg += " (with decoys every suppressed cell must be as wide as --defence asks)"
         if reveal and error.interval is not None:
             low, high = (None if end is None else float(str(end)) for end in error.interval)
+            # Errors of broken installations come by here, too.
             from cellveil.render.tables import ends_words
 
             msg += f". Its best interval is {ends_words(low, high, table.scale)}"

@@ -25,6 +25,7 @@ def crosstab(
     InputError
         If a dimension is unknown or named twice.
     """
+    # Methods of `csp.Protected`: loaded when they are called.
     from cellveil.crosstabs.figures import Figures
     from cellveil.crosstabs.responses import COUNT, Response
 
@@ -54,6 +55,7 @@ def excel(
     footnotes: Sequence[str], reveal: bool,
 ) -> None:  # fmt: skip
     """Write a workbook; see `Protected.to_excel`."""
+    # Methods of `csp.Protected`: loaded when they are called.
     from cellveil.io.files import result_columns
     from cellveil.io.results import write_result
     from cellveil.requests.option import Repeated
@@ -71,6 +73,7 @@ def report(
     time_limit: float | None, reveal: bool,
 ) -> None:  # fmt: skip
     """Write a page; see `Protected.report`."""
+    # Methods of `csp.Protected`: loaded when they are called.
     from cellveil.report.facts import attacked, report_facts
     from cellveil.report.page import report_page
     from cellveil.report.skeleton import write_page

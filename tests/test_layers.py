@@ -67,3 +67,31 @@ def test_no_module_imports_the_package_that_imports_it(package: str) -> None:
         for path in door.parent.rglob("*.py"):
             name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
             assert name not in below or own not in imported_at_once(path), path
+
+
+MOST_DEFERRED = 25
+
+
+def deferred(path: Path) -> list[tuple[int, bool]]:
+    """Imports from the same package within functions: the line, and whether a comment says why."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    own = path.relative_to(ROOT).parts[0]
+    found = {
+        part.lineno
+        for node in ast.walk(ast.parse("\n".join(lines)))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for part in ast.walk(node)
+        if isinstance(part, ast.ImportFrom) and (part.module or "").split(".")[0] == own
+    }
+    said: list[tuple[int, bool]] = []
+    for line in sorted(found):
+        together = bool(said) and said[-1][0] == line - 1 and said[-1][1]
+        said.append((line, together or lines[line - 2].strip().startswith("#")))
+    return said
+
+
+def test_imports_within_functions_are_few_and_say_why() -> None:
+    paths = [path for package in LIBRARY for path in (ROOT / package).rglob("*.py")]
+    each = {path: deferred(path) for path in paths}
+    assert not [(path, line) for path, some in each.items() for line, why in some if not why]
+    assert sum(map(len, each.values())) <= MOST_DEFERRED

@@ -252,6 +252,7 @@ class Study:
         InputError
             If kind is another word, there is nothing to draw, or matplotlib is missing.
         """
+        # Matplotlib is optional.
         from cellveil.render.studies import plot_performance, plot_unsafe_shares, plot_widths
 
         check_choice("kind", kind, _KINDS)

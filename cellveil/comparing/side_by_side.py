@@ -143,6 +143,7 @@ class Comparison(metaclass=Guided):
         InputError
             If matplotlib is missing.
         """
+        # Matplotlib is optional.
         from cellveil.render.ways import plot_ways
 
         rooms = {way.method: way.rooms for way in self.ways if not way.reason}

@@ -235,6 +235,7 @@ def check_method(method: str | OwnMethod) -> None:
         )
         raise InputError(msg)
     if solver:
+        # Engines are loaded when they are chosen: PuLP takes a tenth of a second.
         from csp.solve.ilp.solvers import solver_named
 
         solver_named(solver)
@@ -310,6 +311,7 @@ def _solve(
 ) -> Suppression:  # fmt: skip
     """Solve a problem whose cells are in the order in which ties are broken."""
     if method.startswith("ilp"):
+        # PuLP, for programs only.
         from csp.solve.ilp.suppression import solve_by_ilp
 
         solver = method.partition(":")[2] or None
@@ -317,18 +319,21 @@ def _solve(
             problem, clock=clock, integer=integer, solver=solver, progress=progress, start=start
         )
     if method == "small":
+        # Compiled search, for small tables only.
         from csp.solve.small.slices import solve_by_search
 
         return solve_by_search(
             problem, clock=clock, gap=gap, integer=integer, progress=progress, start=start
         )
     if method == "large" or (method == "auto" and _is_large(problem)):
+        # The engine of large tables only.
         from csp.solve.large.engine import solve_large
 
         return solve_large(
             problem, clock=clock, gap=gap, integer=integer, seed=seed, progress=progress,
             start=start,
         )  # fmt: skip
+    # The engine of most tables.
     from csp.solve.exact.cut_loop import solve_by_cuts
 
     return solve_by_cuts(
@@ -339,6 +344,7 @@ def _solve(
 
 def _is_large(problem: Problem) -> bool:
     """Whether the engine for large tables is the one that pays."""
+    # Asked of large tables only.
     from csp.solve.large.engine import LARGE, begins
     from csp.solve.network.network import HiddenNetwork
 

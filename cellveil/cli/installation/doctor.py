@@ -73,6 +73,7 @@ def doctor(
     $ cellveil doctor --compile
     """
     if compile_:
+        # What is checked may be broken: nothing of it is imported before.
         from cellveil.cli.installation.warm import compile_everything
 
         compile_everything(lambda work: say(f"Compiling what {work} need."))
@@ -242,6 +243,7 @@ def _solvers() -> Check:
 
 
 def _files() -> Check:
+    # What is checked may be broken: nothing of it is imported before.
     from cellveil.cli.installation.file_trial import trial
 
     fault = trial([name for name in FRAMES if _version(name) is not None])
