@@ -235,7 +235,7 @@ def check_method(method: str | OwnMethod) -> None:
         )
         raise InputError(msg)
     if solver:
-        # Engines are loaded when they are chosen: PuLP takes a tenth of a second.
+        # PuLP is imported only where it is used.
         from csp.solve.ilp.solvers import solver_named
 
         solver_named(solver)
@@ -311,7 +311,7 @@ def _solve(
 ) -> Suppression:  # fmt: skip
     """Solve a problem whose cells are in the order in which ties are broken."""
     if method.startswith("ilp"):
-        # PuLP, for programs only.
+        # PuLP is imported only where it is used.
         from csp.solve.ilp.suppression import solve_by_ilp
 
         solver = method.partition(":")[2] or None

@@ -268,7 +268,7 @@ class Table(metaclass=Guided):
         >>> table.labels[2], int(table.values[2])
         (('1', 'Total'), 3)
         """
-        # A builder imports the value that it builds.
+        # Builders read frames and files, which a table alone does not need.
         from csp.tables.from_array import table_from_array
 
         return table_from_array(
@@ -296,7 +296,7 @@ class Table(metaclass=Guided):
         progress: Callable[[Stage], None] | None = None,
     ) -> Table:  # fmt: skip
         """Table of microdata; parameters as in `csp.tables.microdata.from_microdata.tabulate`."""
-        # A builder imports the value that it builds.
+        # Builders read frames and files, which a table alone does not need.
         from csp.tables.microdata.from_microdata import tabulate
 
         return tabulate(
@@ -320,7 +320,7 @@ class Table(metaclass=Guided):
         disjoint: bool = False,
     ) -> Table:  # fmt: skip
         """Table of aggregates; parameters as in `csp.tables.from_frame.table_from_frame`."""
-        # A builder imports the value that it builds.
+        # Builders read frames and files, which a table alone does not need.
         from csp.tables.from_frame import table_from_frame
 
         return table_from_frame(
