@@ -22,7 +22,7 @@ from csp.published.grids.eurostat import is_eurostat, read_eurostat
 from csp.published.grids.grid import CrossGrid, is_list, read_grid
 from csp.published.grids.kinds import holds_cells, is_source
 from csp.published.grids.layout import are_years
-from csp.published.names import FLAGS, OTHERS, VALUES
+from csp.published.names import OTHERS, VALUES, are_flags, flags_of
 from csp.published.rows import plain_item
 from csp.published.told import Told
 from csp.tables.columns import column_names, read_columns
@@ -267,17 +267,15 @@ def roles_of(
     """
     plain = {name.casefold().strip(): name for name in names}
     status = roles.status
-    if not status:
-        status = tuple(
-            plain[name] for name in FLAGS if name in plain and plain[name] not in (roles.by or ())
-        )
     if roles.by and roles.value:
+        status = status or _flags(names, roles)
         return replace(roles, status=status), (
             (f"flags are read from {_listed(status)}",) if status and not roles.status else ()
         )
     columns: dict[str, Any] = dict(zip(names, read_columns(data, names).arrays, strict=True))
     aside = {
         *status,
+        *(name for name in names if are_flags(name) and name not in (roles.by or ())),
         *(plain[name] for name in OTHERS if name in plain),
         roles.lower,
         roles.upper,
@@ -296,15 +294,26 @@ def roles_of(
         known = [name for name in known if name in numeric]
         value = known[0] if known else numeric[0] if len(numeric) == 1 else None
         if value is None:
-            raise InputError(_unclear(left, numeric))
+            raise InputError(
+                _unclear(left, numeric, _measures(left, columns, told) or numeric[-1:])
+            )
+    status = status or _flags(names, replace(roles, value=value))
     by = roles.by
     said = []
     if by is None:
         left = [name for name in names if name not in aside and name != value]
         constant = [name for name in left if len({sign_of(x) for x in columns[name]}) == 1]
         doubles = _doubles([name for name in left if name not in constant], columns)
-        by = tuple(n for n in left if n not in constant and n not in doubles) or tuple(left)
+        codes = [name for name in left if name not in constant and name not in doubles]
+        others = _measures(codes, columns, told)
+        by = tuple(name for name in codes if name not in others) or tuple(left)
         said.append(f"cells are in {value!r}, by {_listed(by)}")
+        if others:
+            said.append(
+                f"{_listed(others)} {'holds' if len(others) == 1 else 'hold'} other numbers, and "
+                f"{'is' if len(others) == 1 else 'are'} left out: the other columns tell all rows "
+                "apart"
+            )
         if constant and by != tuple(left):
             said.append(
                 f"{_listed(constant)} {'has' if len(constant) == 1 else 'have'} one code only"
@@ -315,10 +324,36 @@ def roles_of(
     return replace(roles, by=tuple(by), value=value, status=status), tuple(said)
 
 
-def _unclear(left: Sequence[str], numeric: Sequence[str]) -> str:
+def _flags(names: Sequence[str], roles: Roles) -> tuple[str, ...]:
+    """Columns of flags of the cells, by their names."""
+    assert roles.value is not None
+    aside = {*(roles.by or ()), roles.value}
+    return tuple(name for name in flags_of(names, roles.value) if name not in aside)
+
+
+def _measures(left: Sequence[str], columns: Mapping[str, Any], told: Told) -> list[str]:
+    """Columns of other numbers: the rest tells all rows apart without them."""
+    kept = {name: _texts(columns[name]) for name in left}
+    found: list[str] = []
+    for name in reversed(left):
+        if not _may_be_cells(columns[name], told) or _are_labels(name, columns[name]):
+            continue
+        rest = [column for other, column in kept.items() if other != name]
+        if not rest or len({*zip(*rest, strict=True)}) < len(kept[name]):
+            continue
+        del kept[name]
+        found.insert(0, name)
+    return found
+
+
+def _texts(column: Any) -> list[str]:
+    return [sign_of(plain_item(item)) for item in column]
+
+
+def _unclear(left: Sequence[str], numeric: Sequence[str], measures: Sequence[str]) -> str:
     """Say what the columns seem to hold, and how to say which are the cells and which codes."""
-    value = argument("value", numeric[-1]) if numeric else argument("value")
-    codes = [name for name in left if not numeric or name != numeric[-1]]
+    value = argument("value", measures[-1]) if numeric else argument("value")
+    codes = [name for name in left if not numeric or name not in measures]
     by = argument("by", codes, option=f"--by {shlex.quote(','.join(codes))}")
     texts = [name for name in left if name not in numeric]
     hold = f"{_listed(numeric)} hold numbers" if numeric else "none holds numbers"

@@ -70,3 +70,40 @@ def test_messages_about_a_frame_count_its_records() -> None:
     frame = {"region": ["N", "N"], "value": [1, 2]}
     with pytest.raises(InputError, match=r"^rows 1 and 2 are both cell"):
         Release.from_frame(frame, ["region"], "value")
+
+
+COUNTY = [
+    ["state", "naics", "emp", "emp_flag", "ap", "ap_flag"],
+    ["01", "Total", "1500", "", "9000", ""], ["01", "31", "0", "D", "3000", ""],
+    ["01", "32", "1000", "", "0", "D"], ["Total", "Total", "2200", "", "13000", ""],
+    ["Total", "31", "700", "", "4000", ""], ["Total", "32", "1500", "", "9000", ""],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("by", [None, ["state", "naics"]])
+@pytest.mark.parametrize(("value", "hidden"), [("emp", ("01", "31")), ("ap", ("01", "32"))])
+def test_flags_are_those_named_after_the_cells(by, value, hidden) -> None:
+    """A zero beside the flag D is withheld; flags of another measure say nothing of this one."""
+    release = Release.from_frame(COUNTY, by, value, marks="census")
+    assert release.names == ("state", "naics")
+    withheld = [release.labels[i] for i in release.withheld.nonzero()[0]]
+    assert hidden in withheld
+    assert {("01", "31"), ("01", "32")} - {hidden} <= {
+        (*release.labels[i],) for i in (~release.pattern).nonzero()[0]
+    }
+    assert f"flags are read from '{value}_flag'" in release.notes
+
+
+def test_other_numbers_beside_the_cells_are_not_codes() -> None:
+    rows = [["area", "branch", "firms", "jobs", "pay"]]
+    rows += [[a, b, "7", str(n), "100"] for n, (a, b) in enumerate(
+        [("N", "1"), ("N", "2"), ("Total", "1"), ("Total", "2")]
+    )]  # fmt: skip
+    release = Release.from_frame(rows, value="jobs", total={"branch": "1"})
+    assert release.names == ("area", "branch")
+    rows[2][4] = rows[4][2] = "8"
+    release = Release.from_frame(rows, value="jobs", total={"branch": "1"})
+    assert release.names == ("area", "branch")
+    assert any("'firms', 'pay' hold other numbers" in note for note in release.notes)
+    with pytest.raises(InputError, match=r"by=\['area', 'branch'\]"):
+        Release.from_frame(rows)
