@@ -28,7 +28,7 @@ from csp.tables.units import MAX_DECIMALS
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["Published", "published_cells"]
+__all__ = ["Published", "published_cells", "unbound_notes"]
 
 MOST_CELLS = 20_000_000
 """Cells of a cube up to which rows that are missing are filled in."""
@@ -189,7 +189,10 @@ def published_cells(
             made = _finer(made) if guess.finer else made
     if slack and not told.exact:
         made = _rounded(made, slack, least)
-    notes += _unbound(names, found)
+    notes += unbound_notes(
+        names,
+        [n for n, d in zip(names, found, strict=True) if (d.parent < 0).all() and not d.rests],
+    )
     absent = n - len(order) - (0 if printed is not None else int(ranged.sum()))
     if absent and told.absent == "withheld" and printed is None:
         notes.append(
@@ -198,11 +201,8 @@ def published_cells(
     return replace(made, notes=tuple(notes))
 
 
-def _unbound(names: Sequence[str], found: Sequence[Dimension]) -> list[str]:
+def unbound_notes(names: Sequence[str], lone: Sequence[str]) -> list[str]:
     """Say which dimensions have no sums."""
-    lone = [
-        name for name, d in zip(names, found, strict=True) if (d.parent < 0).all() and not d.rests
-    ]
     if lone and len(lone) == len(names):
         return ["nothing adds up: no total was found among the codes"]
     if lone:
