@@ -15,6 +15,7 @@ from csp.errors import InputError, argument
 from csp.exact import MAX_VALUE, UNBOUNDED, exact, most_text
 from csp.names.calls import check_choice
 from csp.published.entries import convention_of, read_entry, sign_of
+from csp.published.marks import check_office
 from csp.published.rounding import guessed, told_slack
 from csp.published.rows import Rows, alike, plain_item
 from csp.published.sums.dimensions import Dimension
@@ -129,6 +130,8 @@ def published_cells(
     """
     check_choice("absent", told.absent, ("withheld", "zero"))
     check_choice("negative", told.negative, ("error", "allow"))
+    check_office(told.marks)
+    _check_slack(told)
     notes: list[str] = []
     read = Rows.of(entries, flags or {}, told, notes)
     names = tuple(by)
@@ -199,6 +202,15 @@ def published_cells(
             f"{absent} {'cell has' if absent == 1 else 'cells have'} no row and count as withheld"
         )
     return replace(made, notes=tuple(notes))
+
+
+def _check_slack(told: Told) -> None:
+    if told.rounded is not None and exact(told.rounded) <= 0:
+        msg = f"the base of {argument('rounded')} must be above 0, got {told.rounded}"
+        raise InputError(msg)
+    if exact(told.tolerance) < 0:
+        msg = f"{argument('tolerance')} must be 0 or more, got {told.tolerance}"
+        raise InputError(msg)
 
 
 def unbound_notes(names: Sequence[str], lone: Sequence[str]) -> list[str]:
