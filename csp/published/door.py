@@ -266,12 +266,12 @@ def roles_of(
         If it is not clear which column holds the cells.
     """
     plain = {name.casefold().strip(): name for name in names}
+    roles, ranges = _with_ranges(names, roles)
     status = roles.status
     if roles.by and roles.value:
         status = status or _flags(names, roles)
-        return replace(roles, status=status), (
-            (f"flags are read from {_listed(status)}",) if status and not roles.status else ()
-        )
+        flags = (f"flags are read from {_listed(status)}",) if status and not roles.status else ()
+        return replace(roles, status=status), (*flags, *ranges)
     columns: dict[str, Any] = dict(zip(names, read_columns(data, names).arrays, strict=True))
     aside = {
         *status,
@@ -321,7 +321,18 @@ def roles_of(
         said += [f"{one!r} says the same as {kept!r}" for one, kept in doubles.items()]
     if status and not roles.status:
         said.append(f"flags are read from {_listed(status)}")
-    return replace(roles, by=tuple(by), value=value, status=status), tuple(said)
+    return replace(roles, by=tuple(by), value=value, status=status), (*said, *ranges)
+
+
+def _with_ranges(names: Sequence[str], roles: Roles) -> tuple[Roles, tuple[str, ...]]:
+    """Take columns called lower and upper for the ends of ranges, unless others are named."""
+    plain = {name.casefold().strip(): name for name in names}
+    lower, upper = plain.get("lower"), plain.get("upper")
+    taken = {*(roles.by or ()), roles.value, roles.count}
+    if lower is None or upper is None or roles.lower or roles.upper or taken & {lower, upper}:
+        return roles, ()
+    said = f"ranges of withheld cells are read from {lower!r} and {upper!r}"
+    return replace(roles, lower=lower, upper=upper), (said,)
 
 
 def _flags(names: Sequence[str], roles: Roles) -> tuple[str, ...]:

@@ -107,3 +107,17 @@ def test_other_numbers_beside_the_cells_are_not_codes() -> None:
     assert any("'firms', 'pay' hold other numbers" in note for note in release.notes)
     with pytest.raises(InputError, match=r"by=\['area', 'branch'\]"):
         Release.from_frame(rows)
+
+
+@pytest.mark.parametrize("by", [None, ["region", "sector"]])
+def test_columns_called_lower_and_upper_are_ranges(by) -> None:
+    """They are public: a range of one number, or one that leaves the other cell no room, tells."""
+    rows = [["region", "sector", "value", "Lower", "upper"], ["N", "A", "[c]", "4", "6"],
+            ["N", "B", "[c]", "", ""], ["N", "Total", "10", "", ""], ["Total", "A", "9", "9", "9"],
+            ["Total", "B", "12", "12", "12"], ["Total", "Total", "21", "21", "21"]]  # fmt: skip
+    release = Release.from_frame(rows, by, "value" if by else None)
+    cell = [*map(tuple, release.labels)].index(("N", "A"))
+    assert (release.lower[cell], release.upper[cell]) == (4, 6)
+    assert "ranges of withheld cells are read from 'Lower' and 'upper'" in release.notes
+    told = Release.from_frame(rows, ["region", "sector"], "value", lower="upper")
+    assert (told.lower[cell], told.upper[cell] > 10**9) == (6, True)
