@@ -311,7 +311,7 @@ def _bounds(
         ends_of, filled = np.zeros(len(first), np.int64), np.zeros(len(first), bool)
         for kind in np.flatnonzero(hidden).tolist():
             text = sign_of(plain_item(column[first[kind]]))
-            if not text:
+            if text.casefold().lstrip("+-") in _NO_END:
                 continue
             entry = read_entry(text, convention_of([text], told.decimal))
             if not entry.is_number:
@@ -331,6 +331,10 @@ def _bounds(
         msg = f"row {i + 1}: the range is empty, its lower end is above its upper end; correct it"
         raise InputError(msg)
     return low, high
+
+
+_NO_END = frozenset({"", "inf", "infinity", "\u221e"})
+"""What stands for no bound."""
 
 
 def _counts(

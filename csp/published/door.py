@@ -95,7 +95,9 @@ def read_published(data: Any, roles: Roles, told: Told) -> Published:
         return _cross(read_eurostat(rows), replace(told, marks=told.marks or "eurostat"))
     if is_list(rows, told.signs) or (roles.by and not _crossed(rows, roles.by)):
         head = [sign_of(name) for name in rows[0]]
-        return _list(_columns(rows, what), head, roles, told, lambda: _lines(rows))
+        body, said = _without_footnotes(rows)
+        read = _list(_columns(body, what), head, roles, told, lambda: _lines(rows))
+        return replace(read, notes=(*said, *read.notes))
     return _cross(read_grid(rows, what, told.signs, _values(rows, roles.value)), told)
 
 
@@ -200,6 +202,22 @@ def _columns(rows: Sequence[Sequence[Any]], what: str) -> dict[str, list[Any]]:
     return {
         name: [row[j] if j < len(row) else None for row in body] for j, name in enumerate(names)
     }
+
+
+def _without_footnotes(
+    rows: Sequence[Sequence[Any]],
+) -> tuple[Sequence[Sequence[Any]], tuple[str, ...]]:
+    """Leave out what stands below a blank line under a list, one text in each row, and say so."""
+    filled = [sum(map(bool, map(sign_of, row))) for row in rows]
+    last = max((i for i, n in enumerate(filled) if n > 1), default=0)
+    blank = next((i for i in range(last + 1, len(rows)) if not filled[i]), None)
+    # A row right below the list may be a cell without a value.
+    if blank is None or any(filled[last + 1 : blank]) or not any(filled[blank:]):
+        return rows, ()
+    below = [i + 1 for i in range(blank, len(rows)) if filled[i]]
+    few = f"row {below[0]}" if len(below) == 1 else f"rows {below[0]} to {below[-1]}"
+    left = f"{few} below the list {'is' if len(below) == 1 else 'are'} left out as footnotes"
+    return rows[:blank], (left,)
 
 
 def _lines(rows: Sequence[Sequence[Any]]) -> list[int]:

@@ -160,20 +160,23 @@ def _found(
     checked, failed = checked_sums(plain, *lines, slack)
     if checked and not failed:
         return plain
-    if not checked and (plain.parent >= 0).any():
-        notes.append(f"{name}: no published sum shows whether {_sums(plain)}")
     # Sums that do not hold: codes may be parts of each other.
+    found = (ways.found(codes, *lines, slack) or (None,))[0]
+    # What codes say of themselves needs fewer sums than what is found by trying.
     others = [
-        ("codes begin with the code that they are a part of", ways.by_prefixes(codes, total)),
-        ("totals are found by adding up", (ways.found(codes, *lines, slack) or (None,))[0]),
+        ("codes begin with the code that they are a part of", ways.by_prefixes(codes, total), 1),
+        ("totals are found by adding up", found, ways.LEAST),
     ]
-    for why, other in others:
+    for why, other, least in others:
         if other is None:
             continue
         good, bad = checked_sums(other, *lines, slack)
-        if good >= ways.LEAST and not bad:
-            notes.append(f"{name}: {why} ({_sums(other)}), which {good} published sums support")
+        if good >= least and not bad:
+            parts = f"{good} published {'sum supports' if good == 1 else 'sums support'}"
+            notes.append(f"{name}: {why} ({_sums(other)}), which {parts}")
             return other
+    if not checked and (plain.parent >= 0).any():
+        notes.append(f"{name}: no published sum shows whether {_sums(plain)}")
     return plain
 
 

@@ -121,3 +121,22 @@ def test_columns_called_lower_and_upper_are_ranges(by) -> None:
     assert "ranges of withheld cells are read from 'Lower' and 'upper'" in release.notes
     told = Release.from_frame(rows, ["region", "sector"], "value", lower="upper")
     assert (told.lower[cell], told.upper[cell] > 10**9) == (6, True)
+
+
+def test_footnotes_below_a_list_are_not_cells() -> None:
+    rows = [["Region", "value"], ["N", "x"], ["S", "12"], ["Total", "20"], ["", ""],
+            ["x = suppressed"], ["Source: an office", None]]  # fmt: skip
+    release = Release.from_frame(rows, marks="statcan")
+    assert len(release.pattern) == 3
+    assert "rows 6 to 7 below the list are left out as footnotes" in release.notes
+    withheld = Release.from_frame([*rows[:3], ["", ""], ["E", ""], ["Total", "20"]], withheld=["x"])
+    assert len(withheld.pattern) == 4, "a blank line within a list, and a cell without a value"
+
+
+def test_a_range_without_an_end() -> None:
+    rows = [["region", "value", "lower", "upper"], ["N", "", "3", "inf"], ["S", "", "-inf", "9"],
+            ["Total", "20", "20", "20"]]  # fmt: skip
+    release = Release.from_frame(rows)
+    assert release.lower.tolist()[:2] == [3, 0]
+    assert release.upper[0] > 10**9
+    assert release.upper[1] == 9

@@ -173,3 +173,13 @@ def test_a_code_that_may_be_the_total_is_named_where_one_line_shows_it() -> None
     notes = Release.from_frame(rows).notes
     assert any("Deutschland = Hamburg + Bremen + Berlin" in note for note in notes)
     assert not any(said in note or "bind nothing" in note for note in notes)
+
+
+@pytest.mark.parametrize(("whole", "nested"), [("1000", True), ("1001", False)])
+def test_codes_within_codes_need_one_sum(whole, nested) -> None:
+    """In one line with cells withheld no sum shows that all codes are parts of the total."""
+    rows = [["naics", "value"], ["Total", whole], ["31", "600"], ["311", "400"], ["312", C],
+            ["32", "400"], ["321", C], ["322", C]]  # fmt: skip
+    found = above(Release.from_frame(rows, ["naics"], "value"))
+    inner = {"311": "31", "312": "31", "321": "32", "322": "32", "31": "Total", "32": "Total"}
+    assert found == (inner if nested else dict.fromkeys(inner, "Total"))
