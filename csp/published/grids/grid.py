@@ -83,8 +83,10 @@ def is_list(rows: Sequence[Sequence[Any]], signs: Collection[str] = ()) -> bool:
     names = {name.casefold() for name in head}
     if not names.isdisjoint(FLAGS) or (len(names) > 2 and not names.isdisjoint(_TELLING)):
         return True
-    first = [text for row in rows[1:] if row and (text := sign_of(row[0]))]
-    if any(map(are_flags, head)) and len({*first}) < len(first):
+    flags = [j for j, name in enumerate(head) if are_flags(name)]
+    if flags and not any(
+        is_number(sign_of(row[j])) for row in rows[1:] for j in flags if j < len(row)
+    ):
         return True
     if len(head) == 2:  # either way it is one column of cells
         indented = any(isinstance(row[0], str) and row[0][:1].isspace() for row in rows if row)

@@ -140,3 +140,20 @@ def test_a_range_without_an_end() -> None:
     assert release.lower.tolist()[:2] == [3, 0]
     assert release.upper[0] > 10**9
     assert release.upper[1] == 9
+
+
+WIDE = [
+    ["Region", "Jobs", "Jobs flag", "Firms", "Firms flag"], ["N", "100", "", "5", ""],
+    ["S", "0", "D", "2", ""], ["E", "300", "", "0", "D"], ["Total", "500", "", "20", ""],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("value", "hidden"), [("Jobs", "S"), ("Firms", "E")])
+def test_several_measures_each_with_its_flags(value, hidden) -> None:
+    release = Release.from_frame(WIDE, value=value, marks="census")
+    assert [release.labels[i] for i in release.withheld.nonzero()[0]] == [(hidden,)]
+
+
+def test_several_measures_with_flags_are_asked_for() -> None:
+    with pytest.raises(InputError, match="'Jobs', 'Firms' hold numbers"):
+        Release.from_frame(WIDE)
