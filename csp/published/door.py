@@ -75,9 +75,15 @@ def read_published(data: Any, roles: Roles, told: Told) -> Published:
     path = data.path if isinstance(data, TextFile) else data
     if isinstance(path, (str, PathLike)) and not is_parquet(Path(path)):
         file = data if isinstance(data, TextFile) else TextFile(data)
+        rows = None
         if roles.by and roles.value:
-            return _list(data, column_names(data), roles, told, lambda: _lines(grid_of(file)))
-        rows = grid_of(file)
+            try:
+                return _list(data, column_names(data), roles, told, lambda: _lines(grid_of(file)))
+            except InputError:
+                rows = grid_of(file)
+                if not _without_footnotes(rows)[1]:
+                    raise
+        rows = rows or grid_of(file)
         what = repr(str(file.path))
         told = _with_decimal(told, file.decimal)
     elif _is_rows(data):

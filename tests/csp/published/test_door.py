@@ -133,6 +133,14 @@ def test_footnotes_below_a_list_are_not_cells() -> None:
     assert len(withheld.pattern) == 4, "a blank line within a list, and a cell without a value"
 
 
+def test_footnotes_below_a_list_in_a_file_whose_columns_are_named(tmp_path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("Region,value\nN,x\nS,12\nTotal,20\n,\nx = suppressed,\n", encoding="utf-8")
+    release = Release.from_frame(path, ["Region"], "value", marks="statcan")
+    assert len(release.pattern) == 3
+    assert "row 6 below the list is left out as footnotes" in release.notes
+
+
 def test_a_range_without_an_end() -> None:
     rows = [["region", "value", "lower", "upper"], ["N", "", "3", "inf"], ["S", "", "-inf", "9"],
             ["Total", "20", "20", "20"]]  # fmt: skip
