@@ -111,7 +111,10 @@ def audit_published(
         msg = f"percent must be 0 or more, got {percent!r}"
         raise InputError(msg)
     if not release.withheld.any() and not release.pattern.any():
-        msg = "no cell is withheld: every value is published, so there is nothing to work out"
+        msg = (
+            "no cell is withheld: every value is published, so there is nothing to work out; if "
+            f"values are rounded, say to what with {argument('rounded')}"
+        )
         raise InputError(msg)
     if not release.relations.shape[0]:
         msg = (

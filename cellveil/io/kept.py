@@ -19,6 +19,7 @@ from cellveil.io.sheets import grid_of_sheet
 from cellveil.requests.earlier import Earlier
 from cellveil.requests.publication import Publication, Signs
 from cellveil.requests.source import is_workbook
+from csp.errors import InputError
 from csp.formats.apriori import read_apriori
 from csp.formats.delimited import TextFile
 from csp.formats.reading import MAX_DESCRIPTION_BYTES, read_text
@@ -129,7 +130,18 @@ def _read(asked: Earlier, table: Table) -> _Before:
     if listed is not None:
         return listed
     publication = Publication(signs=Signs(marks=asked.keep_marks))
-    return _of_release(read_public(path, publication, quiet=True)[0])
+    try:
+        return _of_release(read_public(path, publication, quiet=True)[0])
+    except InputError as error:
+        texts = _lines(path, table)
+        if texts is None or any({*table.names} & {*line} for line in texts[:_TITLES]):
+            raise
+        named = ", ".join(map(repr, table.names))
+        msg = (
+            f"{path.name}: a plain list of cells has the columns {named} in its first row, and as "
+            f"a published table {error.template}"
+        )
+        raise InputError(msg) from error
 
 
 _TITLES = 10
@@ -141,14 +153,10 @@ _NO_LIST = {*VALUES, *FLAGS, "published", "suppressed"}
 
 def _plain_list(path: Path, table: Table) -> _Before | None:
     """Cells of a file whose columns are dimensions, and texts about them; None for another file."""
-    if is_workbook(path):
-        rows = grid_of_sheet(path)
-    elif path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv", ".txt")):
-        rows = grid_of(TextFile(path))
-    else:
+    lines = _lines(path, table)
+    if lines is None:
         return None
     names = {*table.names}
-    lines = [tuple(sign_of(item) for item in row) for row in rows]
     top = next((k for k, line in enumerate(lines[:_TITLES]) if names & {*line}), None)
     if top is None or any(sum(map(bool, line)) > 1 for line in lines[:top]):
         return None
@@ -169,6 +177,28 @@ def _plain_list(path: Path, table: Table) -> _Before | None:
     aside = ", ".join(repr(lines[top][j]) for j in others)
     told = (f"Of {path.name} {aside} is not read.",) if others else ()
     return _Before(found, ("",) * len(at), _codes_of(cells, len(at)), cells, told=told)
+
+
+def _lines(path: Path, table: Table) -> list[tuple[str, ...]] | None:
+    """Texts of a sheet or a text file; None for another file."""
+    if is_workbook(path):
+        rows = grid_of_sheet(path)
+    elif path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv", ".txt")):
+        rows = grid_of(TextFile(path))
+    else:
+        return None
+    lines = [tuple(sign_of(item) for item in row) for row in rows]
+    lines[:_TITLES] = [_as_named(line, table.names) for line in lines[:_TITLES]]
+    return lines
+
+
+def _as_named(line: tuple[str, ...], names: Sequence[str]) -> tuple[str, ...]:
+    """Names of columns in the letters of the table: Region is region, if all are among them."""
+    plain = {name.casefold(): name for name in names}
+    filled = [text for text in line if text]
+    if len(plain) < len(names) or not plain.keys() <= {text.casefold() for text in filled}:
+        return line
+    return tuple(plain.get(text.casefold(), text) for text in line)
 
 
 _WORD = 3

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
-from csp.published.cells import Published
+from csp.published.cells import Published, unbound_notes
 from csp.tables.codes import Labels
 
 __all__ = ["Breakdown", "breakdowns", "rows_of_breakdowns", "with_breakdowns"]
@@ -69,7 +69,17 @@ def with_breakdowns(found: Published) -> Published:
     relations = vstack([found.relations, rows_of_breakdowns(further, labels)], format="csr")
     sums = "; ".join(one.text(labels.categories[one.dimension]) for one in further)
     note = f"wherever all is published {sums}: such sums are taken to hold"
-    return replace(found, relations=relations, notes=(*found.notes, note))
+    dimensions = [*enumerate(found.names)]
+    lone = [n for d, n in dimensions if len(_known(labels, found.relations, d)) == 1]
+    bound = {found.names[one.dimension] for one in further}
+    before = unbound_notes(found.names, lone)
+    # What was said to bind nothing does, by these sums.
+    notes = [said for said in found.notes if said not in before]
+    notes = [said for said in notes if not any(
+        said.startswith(f"{name}: ") and "is the sum of all others" in said for name in bound
+    )]  # fmt: skip
+    notes += unbound_notes(found.names, [name for name in lone if name not in bound])
+    return replace(found, relations=relations, notes=(*notes, note))
 
 
 def breakdowns(

@@ -15,6 +15,7 @@ from csp.errors import InputError, argument
 from csp.exact import MAX_VALUE, UNBOUNDED, exact, most_text
 from csp.names.calls import check_choice
 from csp.published.entries import convention_of, read_entry, sign_of
+from csp.published.marks import check_office
 from csp.published.rounding import guessed, told_slack
 from csp.published.rows import Rows, alike, plain_item
 from csp.published.sums.dimensions import Dimension
@@ -28,7 +29,7 @@ from csp.tables.units import MAX_DECIMALS
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["Published", "published_cells"]
+__all__ = ["Published", "published_cells", "unbound_notes"]
 
 MOST_CELLS = 20_000_000
 """Cells of a cube up to which rows that are missing are filled in."""
@@ -129,6 +130,8 @@ def published_cells(
     """
     check_choice("absent", told.absent, ("withheld", "zero"))
     check_choice("negative", told.negative, ("error", "allow"))
+    check_office(told.marks)
+    _check_slack(told)
     notes: list[str] = []
     read = Rows.of(entries, flags or {}, told, notes)
     names = tuple(by)
@@ -189,7 +192,10 @@ def published_cells(
             made = _finer(made) if guess.finer else made
     if slack and not told.exact:
         made = _rounded(made, slack, least)
-    notes += _unbound(names, found)
+    notes += unbound_notes(
+        names,
+        [n for n, d in zip(names, found, strict=True) if (d.parent < 0).all() and not d.rests],
+    )
     absent = n - len(order) - (0 if printed is not None else int(ranged.sum()))
     if absent and told.absent == "withheld" and printed is None:
         notes.append(
@@ -198,11 +204,17 @@ def published_cells(
     return replace(made, notes=tuple(notes))
 
 
-def _unbound(names: Sequence[str], found: Sequence[Dimension]) -> list[str]:
+def _check_slack(told: Told) -> None:
+    if told.rounded is not None and exact(told.rounded) <= 0:
+        msg = f"the base of {argument('rounded')} must be above 0, got {told.rounded}"
+        raise InputError(msg)
+    if exact(told.tolerance) < 0:
+        msg = f"{argument('tolerance')} must be 0 or more, got {told.tolerance}"
+        raise InputError(msg)
+
+
+def unbound_notes(names: Sequence[str], lone: Sequence[str]) -> list[str]:
     """Say which dimensions have no sums."""
-    lone = [
-        name for name, d in zip(names, found, strict=True) if (d.parent < 0).all() and not d.rests
-    ]
     if lone and len(lone) == len(names):
         return ["nothing adds up: no total was found among the codes"]
     if lone:
@@ -299,7 +311,7 @@ def _bounds(
         ends_of, filled = np.zeros(len(first), np.int64), np.zeros(len(first), bool)
         for kind in np.flatnonzero(hidden).tolist():
             text = sign_of(plain_item(column[first[kind]]))
-            if not text:
+            if text.casefold().lstrip("+-") in _NO_END:
                 continue
             entry = read_entry(text, convention_of([text], told.decimal))
             if not entry.is_number:
@@ -319,6 +331,10 @@ def _bounds(
         msg = f"row {i + 1}: the range is empty, its lower end is above its upper end; correct it"
         raise InputError(msg)
     return low, high
+
+
+_NO_END = frozenset({"", "inf", "infinity", "\u221e"})
+"""What stands for no bound."""
 
 
 def _counts(

@@ -22,7 +22,7 @@ from csp.published.grids.eurostat import is_eurostat, read_eurostat
 from csp.published.grids.grid import CrossGrid, is_list, read_grid
 from csp.published.grids.kinds import holds_cells, is_source
 from csp.published.grids.layout import are_years
-from csp.published.names import FLAGS, OTHERS, VALUES
+from csp.published.names import OTHERS, VALUES, are_flags, flags_of
 from csp.published.rows import plain_item
 from csp.published.told import Told
 from csp.tables.columns import column_names, read_columns
@@ -75,9 +75,15 @@ def read_published(data: Any, roles: Roles, told: Told) -> Published:
     path = data.path if isinstance(data, TextFile) else data
     if isinstance(path, (str, PathLike)) and not is_parquet(Path(path)):
         file = data if isinstance(data, TextFile) else TextFile(data)
+        rows = None
         if roles.by and roles.value:
-            return _list(data, column_names(data), roles, told, lambda: _lines(grid_of(file)))
-        rows = grid_of(file)
+            try:
+                return _list(data, column_names(data), roles, told, lambda: _lines(grid_of(file)))
+            except InputError:
+                rows = grid_of(file)
+                if not _without_footnotes(rows)[1]:
+                    raise
+        rows = rows or grid_of(file)
         what = repr(str(file.path))
         told = _with_decimal(told, file.decimal)
     elif _is_rows(data):
@@ -95,7 +101,9 @@ def read_published(data: Any, roles: Roles, told: Told) -> Published:
         return _cross(read_eurostat(rows), replace(told, marks=told.marks or "eurostat"))
     if is_list(rows, told.signs) or (roles.by and not _crossed(rows, roles.by)):
         head = [sign_of(name) for name in rows[0]]
-        return _list(_columns(rows, what), head, roles, told, lambda: _lines(rows))
+        body, said = _without_footnotes(rows)
+        read = _list(_columns(body, what), head, roles, told, lambda: _lines(rows))
+        return replace(read, notes=(*said, *read.notes))
     return _cross(read_grid(rows, what, told.signs, _values(rows, roles.value)), told)
 
 
@@ -202,6 +210,22 @@ def _columns(rows: Sequence[Sequence[Any]], what: str) -> dict[str, list[Any]]:
     }
 
 
+def _without_footnotes(
+    rows: Sequence[Sequence[Any]],
+) -> tuple[Sequence[Sequence[Any]], tuple[str, ...]]:
+    """Leave out what stands below a blank line under a list, one text in each row, and say so."""
+    filled = [sum(map(bool, map(sign_of, row))) for row in rows]
+    last = max((i for i, n in enumerate(filled) if n > 1), default=0)
+    blank = next((i for i in range(last + 1, len(rows)) if not filled[i]), None)
+    # A row right below the list may be a cell without a value.
+    if blank is None or any(filled[last + 1 : blank]) or not any(filled[blank:]):
+        return rows, ()
+    below = [i + 1 for i in range(blank, len(rows)) if filled[i]]
+    few = f"row {below[0]}" if len(below) == 1 else f"rows {below[0]} to {below[-1]}"
+    left = f"{few} below the list {'is' if len(below) == 1 else 'are'} left out as footnotes"
+    return rows[:blank], (left,)
+
+
 def _lines(rows: Sequence[Sequence[Any]]) -> list[int]:
     """Return the numbers that a spreadsheet shows beside the filled rows below the first one."""
     return [i for i, row in enumerate(rows[1:], 2) if any(map(sign_of, row))]
@@ -266,18 +290,16 @@ def roles_of(
         If it is not clear which column holds the cells.
     """
     plain = {name.casefold().strip(): name for name in names}
+    roles, ranges = _with_ranges(names, roles)
     status = roles.status
-    if not status:
-        status = tuple(
-            plain[name] for name in FLAGS if name in plain and plain[name] not in (roles.by or ())
-        )
     if roles.by and roles.value:
-        return replace(roles, status=status), (
-            (f"flags are read from {_listed(status)}",) if status and not roles.status else ()
-        )
+        status = status or _flags(names, roles)
+        flags = (f"flags are read from {_listed(status)}",) if status and not roles.status else ()
+        return replace(roles, status=status), (*flags, *ranges)
     columns: dict[str, Any] = dict(zip(names, read_columns(data, names).arrays, strict=True))
     aside = {
         *status,
+        *(name for name in names if are_flags(name) and name not in (roles.by or ())),
         *(plain[name] for name in OTHERS if name in plain),
         roles.lower,
         roles.upper,
@@ -296,15 +318,26 @@ def roles_of(
         known = [name for name in known if name in numeric]
         value = known[0] if known else numeric[0] if len(numeric) == 1 else None
         if value is None:
-            raise InputError(_unclear(left, numeric))
+            raise InputError(
+                _unclear(left, numeric, _measures(left, columns, told) or numeric[-1:])
+            )
+    status = status or _flags(names, replace(roles, value=value))
     by = roles.by
     said = []
     if by is None:
         left = [name for name in names if name not in aside and name != value]
         constant = [name for name in left if len({sign_of(x) for x in columns[name]}) == 1]
         doubles = _doubles([name for name in left if name not in constant], columns)
-        by = tuple(n for n in left if n not in constant and n not in doubles) or tuple(left)
+        codes = [name for name in left if name not in constant and name not in doubles]
+        others = _measures(codes, columns, told)
+        by = tuple(name for name in codes if name not in others) or tuple(left)
         said.append(f"cells are in {value!r}, by {_listed(by)}")
+        if others:
+            said.append(
+                f"{_listed(others)} {'holds' if len(others) == 1 else 'hold'} other numbers, and "
+                f"{'is' if len(others) == 1 else 'are'} left out: the other columns tell all rows "
+                "apart"
+            )
         if constant and by != tuple(left):
             said.append(
                 f"{_listed(constant)} {'has' if len(constant) == 1 else 'have'} one code only"
@@ -312,13 +345,50 @@ def roles_of(
         said += [f"{one!r} says the same as {kept!r}" for one, kept in doubles.items()]
     if status and not roles.status:
         said.append(f"flags are read from {_listed(status)}")
-    return replace(roles, by=tuple(by), value=value, status=status), tuple(said)
+    return replace(roles, by=tuple(by), value=value, status=status), (*said, *ranges)
 
 
-def _unclear(left: Sequence[str], numeric: Sequence[str]) -> str:
+def _with_ranges(names: Sequence[str], roles: Roles) -> tuple[Roles, tuple[str, ...]]:
+    """Take columns called lower and upper for the ends of ranges, unless others are named."""
+    plain = {name.casefold().strip(): name for name in names}
+    lower, upper = plain.get("lower"), plain.get("upper")
+    taken = {*(roles.by or ()), roles.value, roles.count}
+    if lower is None or upper is None or roles.lower or roles.upper or taken & {lower, upper}:
+        return roles, ()
+    said = f"ranges of withheld cells are read from {lower!r} and {upper!r}"
+    return replace(roles, lower=lower, upper=upper), (said,)
+
+
+def _flags(names: Sequence[str], roles: Roles) -> tuple[str, ...]:
+    """Columns of flags of the cells, by their names."""
+    assert roles.value is not None
+    aside = {*(roles.by or ()), roles.value}
+    return tuple(name for name in flags_of(names, roles.value) if name not in aside)
+
+
+def _measures(left: Sequence[str], columns: Mapping[str, Any], told: Told) -> list[str]:
+    """Columns of other numbers: the rest tells all rows apart without them."""
+    kept = {name: _texts(columns[name]) for name in left}
+    found: list[str] = []
+    for name in reversed(left):
+        if not _may_be_cells(columns[name], told) or _are_labels(name, columns[name]):
+            continue
+        rest = [column for other, column in kept.items() if other != name]
+        if not rest or len({*zip(*rest, strict=True)}) < len(kept[name]):
+            continue
+        del kept[name]
+        found.insert(0, name)
+    return found
+
+
+def _texts(column: Any) -> list[str]:
+    return [sign_of(plain_item(item)) for item in column]
+
+
+def _unclear(left: Sequence[str], numeric: Sequence[str], measures: Sequence[str]) -> str:
     """Say what the columns seem to hold, and how to say which are the cells and which codes."""
-    value = argument("value", numeric[-1]) if numeric else argument("value")
-    codes = [name for name in left if not numeric or name != numeric[-1]]
+    value = argument("value", measures[-1]) if numeric else argument("value")
+    codes = [name for name in left if not numeric or name not in measures]
     by = argument("by", codes, option=f"--by {shlex.quote(','.join(codes))}")
     texts = [name for name in left if name not in numeric]
     hold = f"{_listed(numeric)} hold numbers" if numeric else "none holds numbers"

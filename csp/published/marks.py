@@ -14,7 +14,16 @@ from fractions import Fraction
 
 from csp.errors import InputError, argument
 
-__all__ = ["EVERY_OFFICE", "OFFICES", "PRINTED", "Marks", "Printing", "Range", "marks_of"]
+__all__ = [
+    "EVERY_OFFICE",
+    "OFFICES",
+    "PRINTED",
+    "Marks",
+    "Printing",
+    "Range",
+    "check_office",
+    "marks_of",
+]
 
 Range = tuple[Fraction | int, Fraction | int | None]
 """Least and largest value that a sign stands for; None for no end."""
@@ -232,11 +241,7 @@ def marks_of(
         in it: the signs are named, how often they occur, and what they would mean.
     """
     where = "flag" if flags else "sign"
-    if isinstance(marks, str) and marks not in OFFICES:
-        near = get_close_matches(marks, OFFICES, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        msg = f"marks {marks!r} are not known: there are {', '.join(OFFICES)}{hint}"
-        raise InputError(msg)
+    check_office(marks)
     own = Marks("", frozenset(withheld), ranges=dict(ranges or {}))
     base = OFFICES[marks] if isinstance(marks, str) else marks
     if base is not None:
@@ -286,6 +291,20 @@ def marks_of(
         )
     msg = f"{_listed(left, found)} {_verb(left)} not a number, and {why}{mend}"
     raise InputError(msg)
+
+
+def check_office(marks: str | Marks | None) -> None:
+    """Refuse the name of an office whose signs are not known.
+
+    Raises
+    ------
+    InputError
+    """
+    if isinstance(marks, str) and marks not in OFFICES:
+        near = get_close_matches(marks, OFFICES, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        msg = f"marks {marks!r} are not known: there are {', '.join(OFFICES)}{hint}"
+        raise InputError(msg)
 
 
 def _known(marks: Marks, sign: str) -> str:

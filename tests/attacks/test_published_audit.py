@@ -142,6 +142,8 @@ def test_a_figure_changed_is_named_or_does_no_harm(drawn, data) -> None:
     changed[i][j] += data.draw(st.integers(1, 3))
     fits = bool(len(tables_of(changed, 2 * most + 6)))
     release = Release.from_frame(printed(changed))
+    if any("as an average does" in note for note in release.notes):  # 1, 1 and 1 in all
+        return
     found = attacks.contradictions(release)
     # A table of fractions may be left where no whole one is; never in a network of two dimensions.
     assert bool(found) is not fits

@@ -38,6 +38,7 @@ def protect(folder: Path, *words: str, code: int = 0) -> tuple[str, set[tuple[st
     [
         ("region,size\n01,3\n02,2\n", ""),
         ("region,size\n1,3\n2,2\n", "Codes of region are matched as numbers: 1 is 01."),
+        ("Region;SIZE\n01;3\n02;2\n", ""),
         ("Suppressed 2025\n\nregion,size\n01,3\n02,2\n", ""),
         ("region,size,why\n01,3,sensitive\n02,2,secondary\n", "'why' is not read."),
     ],
@@ -88,3 +89,10 @@ def test_a_cut_without_a_hierarchy_is_refused_with_a_way(folder: Path) -> None:
         "--recode", "size=1", code=2,
     )  # fmt: skip
     assert "hierarchy" in err
+
+
+@pytest.mark.parametrize("text", ["01,3\n02,2\n", "area;class\n01;a\n", ""])
+def test_a_list_without_the_names_of_the_columns_is_told_them(folder: Path, text: str) -> None:
+    (folder / "list.csv").write_text(text)
+    err, _ = protect(folder, "--keep", str(folder / "list.csv"), code=2)
+    assert "a plain list of cells has the columns 'region', 'size' in its first row" in err

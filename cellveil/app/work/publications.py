@@ -23,7 +23,7 @@ from csp.errors import CellveilError
 from csp.published.door import grid_of
 from csp.published.entries import Convention, read_entry, sign_of
 from csp.published.marks import EVERY_OFFICE, OFFICES
-from csp.published.names import FLAGS
+from csp.published.names import are_flags
 from csp.tables.columns import TextFile
 from csp.tables.hierarchies.totals import is_total
 
@@ -125,9 +125,7 @@ def recognise(data: Path) -> bool:
     labels = {text for column in columns if column not in numbers for text in column}
     labels |= {text for row in rows[:_HEAD] for text in map(sign_of, row)}
     hidden = any(_is_hidden(text) for column in numbers for text in column[1:])
-    hidden |= any(
-        column[0].casefold() in FLAGS and not _SECRET.isdisjoint(column[1:]) for column in columns
-    )
+    hidden |= any(are_flags(column[0]) and not _SECRET.isdisjoint(column[1:]) for column in columns)
     return hidden and any(map(is_total, labels))
 
 

@@ -24,7 +24,7 @@ from csp.published.grids.layout import (
     shape_of,
     without_column_numbers,
 )  # fmt: skip
-from csp.published.names import FLAGS, VALUES
+from csp.published.names import FLAGS, VALUES, are_flags
 from csp.published.sums.of_which import are_of_which, is_of_which
 from csp.published.sums.structure import Printed
 from csp.tables.hierarchies.totals import is_total
@@ -82,6 +82,11 @@ def is_list(rows: Sequence[Sequence[Any]], signs: Collection[str] = ()) -> bool:
         return False
     names = {name.casefold() for name in head}
     if not names.isdisjoint(FLAGS) or (len(names) > 2 and not names.isdisjoint(_TELLING)):
+        return True
+    flags = [j for j, name in enumerate(head) if are_flags(name)]
+    if flags and not any(
+        is_number(sign_of(row[j])) for row in rows[1:] for j in flags if j < len(row)
+    ):
         return True
     if len(head) == 2:  # either way it is one column of cells
         indented = any(isinstance(row[0], str) and row[0][:1].isspace() for row in rows if row)

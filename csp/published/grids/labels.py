@@ -18,7 +18,13 @@ from csp.tables.hierarchies.totals import is_total
 
 __all__ = ["RowLabels", "plain_label", "row_labels"]
 
-_FOOTNOTE = re.compile(r"(?:[\u00b9\u00b2\u00b3\u2070-\u2079*\u2020]+|\s*[\[(]?[0-9a-z][\])])$")
+_FOOTNOTE = re.compile(
+    r"(?:[\u00b9\u00b2\u00b3\u2070-\u2079*\u2020]+|\s*\[[0-9a-z]\]|\s*\([0-9a-z]\)|"
+    r"\s*\[(?:[Ff]oot)?[Nn]otes?\b[^][]*\]|\s*\((?:[Ff]oot)?[Nn]otes?\s[^()]*\))+$"
+)
+_BARE_FOOTNOTE = re.compile(r"(?P<label>[^()\[\]]*(?:\([^()]*\)[^()\[\]]*)*?)\s*[0-9a-z]\)$")
+"""A footnote with the end of a bracket only; in "Size (class 1)" it is the label's own."""
+
 _CODE = re.compile(r"[A-Z]{0,4}[0-9][0-9A-Z./-]*|[A-Z](?:[-,+][A-Z])*", re.IGNORECASE)
 
 
@@ -122,8 +128,9 @@ def row_labels(
 
 
 def plain_label(text: str) -> str:
-    """Leave out the sign of a footnote behind a label: superscripts, 1), (1), [a], asterisks."""
-    return _FOOTNOTE.sub("", text) or text
+    """Leave out the sign of a footnote: superscripts, 1), (1), [a], [note 1], asterisks."""
+    bare = _BARE_FOOTNOTE.fullmatch(text)
+    return (bare["label"].rstrip() if bare else _FOOTNOTE.sub("", text)) or text
 
 
 def _filled(raw: Sequence[Sequence[str]]) -> list[list[str]]:

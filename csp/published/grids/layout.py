@@ -261,8 +261,12 @@ def check_one_table(
     corner = next((row[0] for row in reversed(head) if row and row[0]), "")
     again: list[int] = []
     body = {*shape.body}
+    plain = [line for line in head if any(line[shape.labels :]) and not any(map(is_number, line))]
     for i in range(shape.body[0] + 1, len(texts)):
         row = texts[i]
+        if [*row] in plain:  # also where its names are letters, which may be signs elsewhere
+            again.append(i)
+            continue
         beside = [text for text in row[shape.labels : shape.width] if text]
         words = sum(kinds.kind(text) == "text" for text in beside)
         if i in body and len({*beside}) == 1 < len(beside) and any(row[: shape.labels]):

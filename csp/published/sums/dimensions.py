@@ -301,12 +301,12 @@ def checked_sums(
 
 def found(
     codes: Sequence[str], values: NDArray[np.int64], shown: NDArray[np.bool_], slack: int,
-    likely: Collection[int] = (),
+    likely: Collection[int] = (), least: int = LEAST,
 ) -> tuple[Dimension, int] | None:  # fmt: skip
     """Find totals by adding up runs of neighbours; None if there are none.
 
     A code is the total of the codes right before or right after it if that holds wherever all of
-    them are published, in three lines or more of which not all are 0. Of several, the longest run
+    them are published, in `least` lines or more of which not all are 0. Of several, the longest run
     counts. Runs are nested or apart, as in a printed table. One line is enough for the positions of
     codes that are `likely` to be totals by their names.
 
@@ -327,7 +327,9 @@ def found(
     # Short runs first, and again after each find, so that a total of subtotals finds these alone.
     length = 2
     while length < k:
-        parts, position, sums_held = _run(values, shown, tops, parents, length, slack, likely)
+        parts, position, sums_held = _run(
+            values, shown, tops, parents, length, slack, likely, least
+        )
         if parts:
             parents |= dict.fromkeys(parts, position)
             support += sums_held
@@ -343,7 +345,7 @@ def found(
 def _run(
     values: NDArray[np.int64], shown: NDArray[np.bool_],
     tops: Callable[[Sequence[int]], list[int]], parents: Mapping[int, int], length: int, slack: int,
-    likely: Collection[int],
+    likely: Collection[int], least: int,
 ) -> tuple[list[int], int, int]:  # fmt: skip
     """Find a code that is the sum of so many neighbours; no parts if there is none."""
     k = len(values)
@@ -361,8 +363,8 @@ def _run(
             whole = shown[position] & shown[parts].all(axis=0)
             telling = whole & (values[position] != 0)
             off = np.abs(values[parts].sum(axis=0) - values[position])
-            least = 1 if position in likely else LEAST
-            if int(telling.sum()) < least or (off[whole] > slack * (length + 1)).any():
+            needed = 1 if position in likely else least
+            if int(telling.sum()) < needed or (off[whole] > slack * (length + 1)).any():
                 continue
             # Where one part is all there is, equality says little.
             if int((values[parts] != 0).sum(axis=0)[telling].max(initial=0)) >= 2:

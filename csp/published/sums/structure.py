@@ -95,6 +95,8 @@ def structure(
             made = _found(name, codes[d], told, printed, lines, cube.slack, notes)
             if told.absent != "zero":  # where a row that is missing is 0, so would the rest be
                 made = _with_rests(name, made, len(codes[d]), told, printed, lines, notes)
+            if lines is not None and (made.parent < 0).all() and not made.rests:
+                notes += _may_be_whole(name, codes[d], *lines, cube.slack)
         found.append(made)
     return found
 
@@ -149,28 +151,76 @@ def _found(
         if ends:  # a row that says that it is a sum, and is not, is a fault of the table
             return plain
     elif indents:
-        plain = ways.by_indents(codes, [indents.get(code, 0) for code in codes], total)
+        depths = [indents.get(code, 0) for code in codes]
+        plain = _indented_whole(name, codes, depths, lines, slack, notes) if total is None else None
+        plain = plain or ways.by_indents(codes, depths, total)
     plain = plain or ways.flat(codes, name, total)
     if lines is None:
         return plain
     checked, failed = checked_sums(plain, *lines, slack)
     if checked and not failed:
         return plain
-    if not checked and (plain.parent >= 0).any():
-        notes.append(f"{name}: no published sum shows whether {_sums(plain)}")
     # Sums that do not hold: codes may be parts of each other.
+    found = (ways.found(codes, *lines, slack) or (None,))[0]
+    # What codes say of themselves needs fewer sums than what is found by trying.
     others = [
-        ("codes begin with the code that they are a part of", ways.by_prefixes(codes, total)),
-        ("totals are found by adding up", (ways.found(codes, *lines, slack) or (None,))[0]),
+        ("codes begin with the code that they are a part of", ways.by_prefixes(codes, total), 1),
+        ("totals are found by adding up", found, ways.LEAST),
     ]
-    for why, other in others:
+    for why, other, least in others:
         if other is None:
             continue
         good, bad = checked_sums(other, *lines, slack)
-        if good >= ways.LEAST and not bad:
-            notes.append(f"{name}: {why} ({_sums(other)}), which {good} published sums support")
+        if good >= least and not bad:
+            parts = f"{good} published {'sum supports' if good == 1 else 'sums support'}"
+            notes.append(f"{name}: {why} ({_sums(other)}), which {parts}")
             return other
+    if not checked and (plain.parent >= 0).any():
+        notes.append(f"{name}: no published sum shows whether {_sums(plain)}")
     return plain
+
+
+def _may_be_whole(
+    name: str, codes: tuple[str, ...], values: NDArray[np.int64], shown: NDArray[np.bool_],
+    slack: int,
+) -> list[str]:  # fmt: skip
+    """Say that the last or first code may be the total: too few lines show it to be taken."""
+    k = len(codes)
+    for i in (k - 1, 0) if k > 2 else ():
+        parts = [j for j in range(k) if j != i]
+        whole = shown.all(axis=0) & ((values[parts] != 0).sum(axis=0) > 1)
+        off = np.abs(values[parts].sum(axis=0) - values[i])[whole]
+        if whole.any() and (off <= slack * k).all():
+            few = int(whole.sum())
+            where = "the line that is" if few == 1 else f"the {few} lines that are"
+            return [
+                f"{name}: {codes[i]!r} is the sum of all others in {where} published whole; if it "
+                "is their total, name it as the total"
+            ]
+    return []
+
+
+def _indented_whole(
+    name: str, codes: tuple[str, ...], depths: Sequence[int], lines: _Lines | None, slack: int,
+    notes: list[str],
+) -> Dimension | None:  # fmt: skip
+    """Read an indented list in which "All firms" is the total of all, if a sum shows that it is."""
+    if lines is None or any(map(is_total, codes)):
+        return None
+    for i in ways.likely_totals(codes):
+        made = ways.by_indents(codes, depths, codes[i])
+        if depths[i] > min(depths) or made is None or made.root != codes[i]:
+            continue
+        top = Dimension(made.codes, np.where(made.parent == i, i, -1))
+        good, bad = checked_sums(top, *lines, slack)
+        if good and not bad:
+            support = "sum supports" if good == 1 else "sums support"
+            notes.append(
+                f"{name}: {codes[i]!r} by the name may be a total; {_sums(top)}, which {good} "
+                f"published {support}"
+            )
+            return made
+    return None
 
 
 def _with_rests(
@@ -221,9 +271,9 @@ def _by_names(
     flat = None if root is None else ways.flat(codes, name, root)
     if lines is None:
         return flat if sure else None
-    seen = ways.found(codes, *lines, slack, likely)
+    seen = (ways.found(codes, *lines, slack, likely) or (None,))[0]
     tried = [
-        one for one in (flat if not sure else None, None if seen is None else seen[0], flat)
+        one for one in (flat if not sure else None, seen, flat, _whole_tree(codes, likely, lines))
         if one is not None
     ]  # fmt: skip
     for one in tried:
@@ -250,6 +300,20 @@ def _by_names(
             "the total"
         )
     return None
+
+
+def _whole_tree(
+    codes: tuple[str, ...], likely: Sequence[int], lines: _Lines
+) -> Dimension | None:  # fmt: skip
+    """Find sums in two lines each that make all codes parts of one with the name of a total.
+
+    Each alone might be chance; that they leave no code over, at every level, is not.
+    """
+    made = (ways.found(codes, *lines, 0, likely, least=2) or (None,))[0]
+    if made is None or made.root not in {codes[i] for i in likely}:
+        return None
+    good, bad = checked_sums(made, *lines, 0)
+    return made if good >= 2 * ways.LEAST and not bad else None
 
 
 def _sums(dimension: Dimension) -> str:

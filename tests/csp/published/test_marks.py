@@ -100,3 +100,18 @@ def test_a_flag_of_quality_beside_a_number_hides_nothing() -> None:
     assert release.published.tolist() == [12, 0, 7, 0, 2500]
     assert (release.lower[1], release.upper[1]) == (1000, 2499)
     assert release.ranged is None, "the class of a withheld cell does not publish it"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"marks": "destatiss"}, "did you mean 'destatis'"),
+        ({"rounded": 0}, "must be above 0, got 0"),
+        ({"rounded": -5}, "must be above 0, got -5"),
+        ({"tolerance": -1}, "must be 0 or more, got -1"),
+    ],
+)
+def test_what_cannot_be_is_refused_though_the_table_does_not_need_it(options, said) -> None:
+    rows = [["", "a", "b", "Total"], ["N", "1", "2", "3"], ["S", "", "5", "9"]]
+    with pytest.raises(InputError, match=said):
+        Release.from_frame(rows, **options)

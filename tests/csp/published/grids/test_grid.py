@@ -272,3 +272,11 @@ def test_a_first_row_of_data_is_not_taken_for_the_header() -> None:
     rows = [["N", "x1", "1", "2"], ["S", "y1", "3", "4"], ["Total", "z1", "4", "6"]]
     with pytest.raises(InputError, match="numbers without a header"):
         read_grid(rows, "the grid")
+
+
+def test_a_header_of_single_letters_that_comes_back_is_left_out() -> None:
+    rows = [["Region", "A", "B", "Total"], ["N", 1, "[c]", 5], ["S", 2, 3, 5],
+            ["Region", "A", "B", "Total"], ["E", 4, "[c]", 8], ["All", 7, "[c]", 18]]  # fmt: skip
+    release = Release.from_frame(rows)
+    assert "row 4 repeats the header" in release.notes
+    assert len(release.pattern) == 12

@@ -127,3 +127,59 @@ def test_totals_of_indented_parts_beside_the_total_of_all() -> None:
         "E1": "East Total", "E2": "East Total", "W1": "West Total", "W2": "West Total",
         "East Total": whole, "West Total": whole, "South": whole,
     }  # fmt: skip
+
+
+HOSPITALS = [
+    ["", "Asthma", "Cancer", "Diabetes", "All"],
+    ["North trust", "14", "8", "25", "47"], ["St Mary", "9", "3", "20", "32"],
+    ["City", "5", "5", "5", "15"], ["South trust", C, C, "30", "53"],
+    ["Royal", C, C, "15", "27"], ["County", C, C, "15", "26"],
+    ["All hospitals", C, C, "55", "100"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("indented", [True, False])
+def test_a_whole_tree_below_the_name_of_a_total_needs_fewer_sums(indented) -> None:
+    deep = {"St Mary", "City", "Royal", "County"}
+    rows = [["  " + row[0] if indented and row[0] in deep else row[0], *row[1:]]
+            for row in HOSPITALS]  # fmt: skip
+    release = Release.from_frame(rows)
+    assert above(release) == {
+        "St Mary": "North trust", "City": "North trust", "Royal": "South trust",
+        "County": "South trust", "North trust": "All hospitals", "South trust": "All hospitals",
+    }  # fmt: skip
+    assert release.roots[0] == "All hospitals"
+
+
+@pytest.mark.parametrize("whole", ["100", "101", C])
+def test_an_indented_name_of_a_total_that_no_sum_shows_binds_nothing(whole) -> None:
+    rows = [["", "a", "b"], ["All sites", whole, C], ["North", "60", C], ["  N1", C, "9"],
+            ["  N2", "20", C], ["South", "40", "12"]]  # fmt: skip
+    release = Release.from_frame(rows)
+    bound = {"N1": "North", "N2": "North"}
+    more = {"North": "All sites", "South": "All sites"} if whole == "100" else {}
+    assert above(release) == bound | more
+
+
+def test_a_code_that_may_be_the_total_is_named_where_one_line_shows_it() -> None:
+    rows = [["Land", "klein", "groß", "Insgesamt"], ["Hamburg", "100", "20", "120"],
+            ["Bremen", C, C, "80"], ["Berlin", C, C, "200"],
+            ["Deutschland", "328", "72", "400"]]  # fmt: skip
+    said = "'Deutschland' is the sum of all others in the line that is published whole"
+    release = Release.from_frame(rows)
+    assert any(said in note for note in release.notes)
+    assert any("no total was found among the codes of Land" in note for note in release.notes)
+    rows[2][1:3], rows[3][1] = ["78", "2"], "150"
+    notes = Release.from_frame(rows).notes
+    assert any("Deutschland = Hamburg + Bremen + Berlin" in note for note in notes)
+    assert not any(said in note or "bind nothing" in note for note in notes)
+
+
+@pytest.mark.parametrize(("whole", "nested"), [("1000", True), ("1001", False)])
+def test_codes_within_codes_need_one_sum(whole, nested) -> None:
+    """In one line with cells withheld no sum shows that all codes are parts of the total."""
+    rows = [["naics", "value"], ["Total", whole], ["31", "600"], ["311", "400"], ["312", C],
+            ["32", "400"], ["321", C], ["322", C]]  # fmt: skip
+    found = above(Release.from_frame(rows, ["naics"], "value"))
+    inner = {"311": "31", "312": "31", "321": "32", "322": "32", "31": "Total", "32": "Total"}
+    assert found == (inner if nested else dict.fromkeys(inner, "Total"))
