@@ -42,9 +42,10 @@ _EXPLAINED = 20
 _MENDED = 200_000
 """Cells of a table up to which a mend is looked for: of 126,000 it takes 100 seconds."""
 
-_LARGE = 20_000
+_LARGE = 3_000
 """Suppressed cells above which there is no program for each. Their time grows faster than the
-square of the cells: a minute judges 327 of 8,151 and 31 of 68,179 (`benchmarks.published`)."""
+square of the cells: 3,086 take 28 CPU seconds, 8,151 a quarter of an hour (`benchmarks.published`),
+where relations, bounds and windows take 2 and 7."""
 
 _DECIDED = 120.0
 """Seconds of programs in windows for how close cells of a large table are known. At 68,000 withheld
