@@ -73,7 +73,7 @@ def compare(
     from cellveil.io.files import check_outputs
 
     names = inputs.split_names(by, "--by")
-    wanted = inputs.split_names(methods, "--methods")
+    wanted = inputs.split_names(methods, "--methods", "suppress,round:5")
     decoys = asked.decoys
     mechanism, reads, key = _mechanism(asked, names, source(data=data, by=names))
     read = source(data=data, by=names, reads=reads)
