@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
@@ -90,6 +90,7 @@ class Kernels:
         self._given, self._built, self._options = given, built, options
         self._spent, self._pays = 0.0, False
         self._kept: dict[str, bool] = {}
+        self._loaded: set[str] = set()
         made.append(self)
 
     def __repr__(self) -> str:
@@ -144,11 +145,25 @@ class Kernels:
         """Call one of the functions; `small` calls run uncompiled while that pays."""
         functions = self.choose(small=small, seconds=seconds, name=name)
         if functions is not self.plain:
-            return functions[name](*arguments)
+            return self._run_compiled(name, arguments)
         began = time.thread_time()
         with _undisturbed():
             answer = functions[name](*arguments)
         self._spent += time.thread_time() - began
+        return answer
+
+    def _run_compiled(self, name: str, arguments: tuple[Any, ...]) -> Any:
+        """Call a compiled function; an interrupt while it is loaded is heard afterwards."""
+        loads = name not in self._loaded and self._is_kept(name)
+        try:
+            with _undisturbed() if loads else nullcontext():
+                answer = self.compiled[name](*arguments)
+        except SystemError as error:
+            # What stops Python that numba calls from C while it compiles, such as an interrupt.
+            if error.__cause__ is None or isinstance(error.__cause__, Exception):
+                raise
+            raise error.__cause__ from None
+        self._loaded.add(name)
         return answer
 
 

@@ -168,14 +168,17 @@ class Way:
         """How far the interval of each sensitive cell reaches beyond its levels, in units.
 
         Negative where it falls short: of the lower, the upper or the sliding level, whichever is
-        missed by most.
+        missed by most. A level that is not asked for does not count, as `rooms` has it.
         """
         problem, values = self.problem, self.table.values
+        none = (problem.lpl == 0) & (problem.upl == 0) & (problem.spl == 0)
         sides = (
-            values - self.lower - problem.lpl, self.upper - values - problem.upl,
-            self.upper - self.lower - problem.spl,
-        )  # fmt: skip
-        return np.asarray(np.min(sides, axis=0)[problem.primary])
+            (values - self.lower, problem.lpl, problem.lpl > 0),
+            (self.upper - values, problem.upl, problem.upl > 0),
+            (self.upper - self.lower, problem.spl, (problem.spl > 0) | none),
+        )
+        found = [np.where(asked, room - level, np.inf) for room, level, asked in sides]
+        return np.asarray(np.min(found, axis=0)[problem.primary])
 
     @property
     def rooms(self) -> NDArray[np.float64]:

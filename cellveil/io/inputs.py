@@ -322,11 +322,11 @@ def _hierarchies(source: Source, roots: dict[str, str]) -> dict[str, list[Hierar
     return found
 
 
-def split_names(text: str, option: str) -> tuple[str, ...]:
-    """Column names of a list with commas; an empty name is refused."""
+def split_names(text: str, option: str, such: str = "Size,Region") -> tuple[str, ...]:
+    """Names in a list with commas, by default of columns; an empty name is refused."""
     names = tuple(name.strip() for name in text.split(","))
     if "" in names:
-        refuse(f"{option} {text!r} has an empty name; write it like Size,Region")
+        refuse(f"{option} {text!r} has an empty name; write it like {such}")
     return names
 
 

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from csp.audits.audit import Audit
 from csp.audits.intervals import interval_claims
 from csp.clock import UNLIMITED, Clock
-from csp.errors import InputError, OutOfTime
-from csp.exact import UNBOUNDED, Number, bounds_to_ends, exact
+from csp.errors import InputError, OutOfTime, argument
+from csp.exact import UNBOUNDED, Number, bounds_to_ends, exact, units_text
 from csp.highs import Model, Status
+from csp.names.calls import number_given
 from csp.release.completion import complete
 from csp.release.release import Release
 from csp.tables.table import Table
@@ -106,8 +107,8 @@ def grid_units(grid: Number | None, scale: int) -> int:
     units = exact(grid) * 10**scale
     if units.denominator > 1 or units < 1:
         msg = (
-            f"the grid of intervals must be a whole number of units of 10**-{scale}, which "
-            f"published cells have, got {grid!r}"
+            f"the grid of intervals must be a positive multiple of {units_text(1, scale)}, the "
+            f"unit of published cells, got {grid!r}"
         )
         raise InputError(msg)
     return int(units)
@@ -122,10 +123,19 @@ def published_as(publish: str) -> tuple[bool, str | None]:
     """
     kind, colon, grid = publish.partition(":") if isinstance(publish, str) else ("", "", "")
     if kind not in ("blanks", "intervals") or (colon and kind == "blanks"):
-        msg = f"publish must be 'blanks', 'intervals' or 'intervals:GRID', got {publish!r}"
+        msg = (
+            f"{argument('publish')} must be 'blanks', 'intervals' or 'intervals:GRID', "
+            f"got {publish!r}"
+        )
         raise InputError(msg)
-    if colon:
-        grid_units(grid, 15)  # that it is a number is seen before the work
+    if colon:  # that it is a number is seen before the work, and its unit once that is known
+        number = number_given(f"{argument('publish')}, the grid of intervals", grid)
+        if number <= 0:
+            msg = (
+                f"{argument('publish')}: the grid of intervals must be positive, got {publish!r}; "
+                "intervals:5 are rounded outwards to multiples of 5"
+            )
+            raise InputError(msg)
     return kind == "intervals", grid if colon else None
 
 

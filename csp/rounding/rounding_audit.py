@@ -20,6 +20,7 @@ from csp.errors import InputError
 from csp.mechanism import Mechanism
 from csp.names.calls import expect, named_errors
 from csp.problem.problem import Problem
+from csp.rounding.moves import reached
 from csp.rounding.perturbed import Perturbed
 
 __all__ = ["RoundingAudit", "audit_rounding", "check_no_unions"]
@@ -146,10 +147,13 @@ def audit_rounding(
     for violation in judged.violations:
         short[violation.cells[0]] = True
     lower, upper = np.full((2, table.n_cells), np.nan)
-    if sensitive.any():
-        ends = intervals(near, release.pattern, integer=True, cells=np.flatnonzero(sensitive),
+    low, high = reached(table, published.values, release)
+    lower[sensitive], upper[sensitive] = release.lower[sensitive], release.upper[sensitive]
+    rest = np.flatnonzero(sensitive & ~(low & high))
+    if len(rest):
+        ends = intervals(near, release.pattern, integer=True, cells=rest,
                          time_limit=clock.seconds)  # fmt: skip
-        lower[sensitive], upper[sensitive] = ends.lower[sensitive], ends.upper[sensitive]
+        lower[rest], upper[rest] = ends.lower[rest], ends.upper[rest]
     known = sensitive & (lower == upper)
     for array in (lower, upper, short, known, sensitive):
         array.flags.writeable = False

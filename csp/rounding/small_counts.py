@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 from csp.exact import UNBOUNDED
+from csp.rounding.moves import inner_sums
 from csp.tables.table import Table
 
 __all__ = ["small_part", "small_range"]
@@ -49,28 +50,18 @@ def small_part(table: Table, base: int) -> Table:
 
 
 def _summed(
-    table: Table, values: NDArray[np.int64], known: NDArray[np.bool_]
+    table: Table, values: NDArray[np.int64], inner: NDArray[np.bool_]
 ) -> NDArray[np.int64]:  # fmt: skip
     """Sum inner cells up to all totals."""
-    relations, sums, known = table.relations, values.copy(), known.copy()
-    plain = bool((np.abs(relations.data) == 1).all())
-    absolute, numbers = abs(relations), np.arange(table.n_cells)
-    while plain and not known.all():
-        rows = np.flatnonzero(absolute @ (~known).astype(np.int64) == 1)
-        if not len(rows):
-            break
-        some = relations[rows]
-        cells = absolute[rows] @ np.where(known, 0, numbers)
-        signs = some @ (~known).astype(np.int64)
-        sums[cells] = -signs * (some @ np.where(known, sums, 0))
-        known[cells] = True
-    if not known.all() or np.any(relations @ sums):
+    sums = inner_sums(table)
+    totals = None if sums is None else sums @ values[inner]
+    if totals is None or np.any(table.relations @ totals):
         msg = (
             "small counts are rounded in tables whose totals are sums of inner cells, and those of "
             "this one are not; round all cells (small=False)"
         )
         raise InputError(msg)
-    return sums
+    return totals
 
 
 def small_range(

@@ -8,7 +8,9 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from csp.clock import Clock, now
@@ -225,6 +227,52 @@ def test_interrupts_are_heard_after_plain_work_as_after_compiled(
         kernels.run("move", pair, small=True)
     assert pair == [0, 1]
     assert signal.getsignal(signal.SIGINT) is handler
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows delivers no signal to itself")
+def test_an_interrupt_while_what_is_kept_is_loaded_is_heard_after_the_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From C, numba calls Python to load a function, and an interrupt there is a SystemError."""
+    from numba.core.caching import IndexDataCacheFile
+
+    (tmp_path / "moved.py").write_text("def move(pair):\n    pair[0] -= 1\n    pair[1] += 1\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    first, later = (Kernels("moved", "move") for _ in range(2))
+    del made[-2:]
+    pair = np.array([5, 0])
+    first.run("move", pair, small=False)
+    load = IndexDataCacheFile.load
+
+    def interrupted(self: Any, key: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGINT)
+        return load(self, key)
+
+    monkeypatch.setattr(IndexDataCacheFile, "load", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        later.run("move", pair, small=False)
+    assert pair.tolist() == [3, 2]
+    later.run("move", pair, small=False)
+    assert pair.tolist() == [2, 3]
+
+
+def test_an_interrupt_while_numba_compiles_is_an_interrupt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "stopped.py").write_text("def move(pair):\n    pair[0] -= 1\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    kernels = Kernels("stopped", "move")
+    made.remove(kernels)
+    monkeypatch.setattr(kernels, "_is_kept", lambda _: False)
+
+    for cause, seen in ((KeyboardInterrupt(), KeyboardInterrupt), (ValueError(), SystemError)):
+
+        def stop(_: Any, cause: BaseException = cause) -> None:
+            raise SystemError("returned a result with an exception set") from cause
+
+        monkeypatch.setattr(kernels, "compiled", {"move": stop})
+        with pytest.raises(seen):
+            kernels.run("move", [1], small=False)
 
 
 def test_nowhere_to_keep_what_is_compiled_is_no_reason_to_stop(

@@ -111,7 +111,11 @@ TRIES: dict[str, tuple[tuple[str, ...], ...]] = {
     "--json": (("--json",),),
     "--strict": (("--strict", "--width", "2"),),
     "--base": (("--base", "3"), ("--base", "10")),
-    "--publish": (("--publish", "intervals"), ("--publish", "intervals:2", "-o", "again.csv")),
+    "--publish": (
+        ("--publish", "intervals"), ("--publish", "intervals:2", "-o", "again.csv"),
+        ("--publish", "intervals:2", "-o", "again.xlsx", "--report", "page.html", "--attacks"),
+        ("--publish", "intervals", "--integer"),
+    ),
 }  # fmt: skip
 """How an option is tried where its type does not say it."""
 

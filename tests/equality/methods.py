@@ -15,7 +15,7 @@ import csp
 import microagg
 from csp import Decoys, Key, Mechanism, Problem, Table
 from csp.decoys.suppress import defend
-from tests.equality.worlds import COUNTS, EARLY, KEY, NEAR, VALUES, World, worlds
+from tests.equality.worlds import COUNTS, EARLY, KEY, LOW, NEAR, RELAXED, VALUES, World, worlds
 
 SHOWN = ("__repr__", "__str__", "_repr_html_", "summary", "facts", "text", "to_")
 """Beginnings of the names of methods that show something of a result."""
@@ -121,8 +121,11 @@ def table_groups() -> Iterator[tuple[str, list[Callable[[], Mapping[str, Any]]]]
     )
 
 
-def _rounded(cells: list[int], key: Key | None) -> Mapping[str, Any]:
-    found = csp.round_table(Table.from_array(np.reshape(cells, (2, 3))), 5, key=key)
+def _rounded(
+    cells: list[int], key: Key | None, shape: tuple[int, ...] = (2, 3), base: int = 5, *,
+    small: bool = False,
+) -> Mapping[str, Any]:  # fmt: skip
+    found = csp.round_table(Table.from_array(np.reshape(cells, shape)), base, key=key, small=small)
     return {"published": tuple(found.values.tolist()), "results": [found, found.release]}
 
 
@@ -232,6 +235,11 @@ def groups() -> Iterator[tuple[str, list[Callable[[], Mapping[str, Any]]]]]:
     for key in (None, Key(KEY.strip().encode())):
         how = "rounded" if key is None else "rounded by a key"
         yield how, [lambda c=c, k=key: _rounded(c, k) for c in NEAR]
+        yield f"{how}, small counts", [lambda c=c, k=key: _rounded(c, k, small=True) for c in LOW]
+    yield (
+        "rounded by two bases",
+        [lambda c=c: _rounded(list(c), None, (2, 2, 2), 2) for c in RELAXED],
+    )
     yield "a problem", [lambda s=s: _posed(s) for s in (0, 3, 20)]
     yield from microdata_groups()
 

@@ -145,6 +145,12 @@ NEAR = ([7, 10, 5, 11, 5, 1], [7, 10, 5, 11, 6, 0], [7, 10, 6, 10, 5, 2], [7, 10
 LOW = ([7, 10, 5, 11, 5, 1], [7, 10, 5, 11, 5, 2], [7, 10, 5, 11, 5, 0])
 """Inner cells of tables whose small counts, of 1 and 2, go to 0."""
 
+RELAXED = (
+    (0, 1, 1, 0, 1, 1, 1, 0), (1, 0, 0, 1, 0, 1, 1, 0), (1, 1, 1, 0, 0, 1, 1, 0),
+    (0, 2, 1, 0, 1, 0, 1, 1),
+)  # fmt: skip
+"""Inner cells of tables of 2 x 2 x 2 with one result, in which cells go further than base 2."""
+
 
 RELEASED = (
     ("report",), ("diff",), ("attack", "report"), ("attack", "matching"), ("attack", "posterior"),

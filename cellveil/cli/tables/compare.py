@@ -78,7 +78,7 @@ def compare(
     that of 'cellveil round' with the same --key-file and --table-id, or by a new key.
     """
     names = inputs.split_names(by, "--by")
-    wanted = inputs.split_names(methods, "--methods")
+    wanted = inputs.split_names(methods, "--methods", "suppress,round:5")
     decoys = asked.decoys
     mechanism, reads, key = _mechanism(asked, names, source(data=data, by=names))
     read = source(data=data, by=names, reads=reads)

@@ -14,7 +14,7 @@ import instances
 from cellveil import Noise, compare
 from cellveil.cli.app import app
 from cellveil.comparing import ways
-from cellveil.comparing.ways import levels_of
+from cellveil.comparing.ways import Way, levels_of
 from csp import Contributors, Hierarchy, Key, Manual, Mechanism, Table, protect, round_table
 from csp.errors import InputError
 from tests.support.oracles import integer_interval, integer_tables
@@ -173,13 +173,26 @@ def test_the_command_says_what_python_says(tmp_path) -> None:
     assert (tmp_path / "methods.svg").read_text().startswith("<?xml")
 
 
+def test_the_closest_call_is_measured_by_levels_that_are_asked_for() -> None:
+    """A 1 between 1 and 5 has nothing below, which nobody asked for; a 1 from 0 to 2 is closer."""
+    table = Table.from_array([1, 1, 30])
+    way = Way(
+        "random:3", table, Mechanism("FREQ(2)", singletons=False).problem(table),
+        lower=np.array([1.0, 0, np.nan, np.nan]), upper=np.array([5.0, 2, np.nan, np.nan]),
+    )  # fmt: skip
+    assert way.slack.tolist() == [2, 0]
+    assert way.rooms.tolist() == [2, 1]
+    both = Mechanism(Manual([("1",), ("2",)], margin=100)).problem(table)
+    assert replace(way, problem=both).slack.tolist() == [-1, 0]
+
+
 def test_without_time_to_follow_sensitive_cells_no_room_is_stated() -> None:
-    """Ends that are not proved lie inside: 8 wide was said here, where 30 is true."""
+    """Ends that are not proved lie inside: 8 wide was said here, where 24 is true."""
     table = Table.from_array([[10, 25, 17], [15, 20, 15], [29, 22, 1], [4, 16, 24], [2, 20, 22]])
     late = compare(table, "FREQ(8)", ["suppress"], time_limit=1e-9)
     assert "asked for" not in late.text()
     assert "allow more time" in late.text()
-    assert "the closest call 30 wide" in compare(table, "FREQ(8)", ["suppress"]).text()
+    assert "the closest call 24 wide" in compare(table, "FREQ(8)", ["suppress"]).text()
 
 
 def test_errors_of_noise_with_fractions_are_exact() -> None:
