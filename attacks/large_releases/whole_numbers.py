@@ -29,7 +29,7 @@ class OnlyWhole:
     cells, values : (c,) int64
         Cells, and that number.
     looked_at : (k,) bool
-        Cells with all of their relations in a window that was judged.
+        Cells in the middle of a window that was judged: cells at its edge are known less often.
     """
 
     cells: NDArray[np.int64]
@@ -69,13 +69,13 @@ def only_whole(
         if clock.over:
             break
         here = window.cells
-        targets = np.flatnonzero(wanted[here] & window.inner & ~looked_at[here])
+        targets = np.flatnonzero(wanted[here] & window.middle & ~looked_at[here])
         try:
             fixed, table = _fixed(window, targets, clock.within(_SECONDS))
         except (OutOfTime, CertificateError):
             # Not looked at, which is said: other windows are about other cells.
             continue
-        looked_at[here[window.inner]] = True
+        looked_at[here[window.middle]] = True
         cells.append(here[fixed])
         values.append(table[fixed])
     return OnlyWhole(np.concatenate(cells), np.concatenate(values), looked_at)

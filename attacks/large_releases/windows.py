@@ -63,6 +63,8 @@ class Window:
     lower, upper : (c,) int64
     inner : (c,) bool
         Cells that are in no other relation.
+    middle : (c,) bool
+        Inner cells whose relations hold inner cells only, and the cell around which the window is.
     """
 
     cells: NDArray[np.int64]
@@ -72,6 +74,7 @@ class Window:
     lower: NDArray[np.int64]
     upper: NDArray[np.int64]
     inner: NDArray[np.bool_]
+    middle: NDArray[np.bool_]
 
     def view(self, table: NDArray[np.int64] | None = None) -> View:
         """Deviations from a table; from 0, which need not be one, if there is none."""
@@ -143,9 +146,12 @@ def windows(
         cells, rows = _around(part.matrix, turned, centre, size)
         matrix = csr_array(part.matrix[rows][:, cells])
         inside = np.bincount(matrix.indices, minlength=len(cells))
+        inner = inside == degree[cells]
+        # Relations that hold inner cells only, and cells that are in no other.
+        deep = abs(matrix.T) @ (abs(matrix) @ ~inner > 0) == 0
         yield Window(
-            cells, rows, matrix, part.right[rows], part.lower[cells], part.upper[cells],
-            inside == degree[cells],
+            cells, rows, matrix, part.right[rows], part.lower[cells], part.upper[cells], inner,
+            (deep & inner) | (cells == centre),
         )  # fmt: skip
 
 
