@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,6 @@ from csp.rules.concentration import Concentration
 from csp.rules.frequency import Manual, MinFrequency, Zero
 from csp.tables.contributors import Contributors
 from csp.tables.table import Table
-
-if TYPE_CHECKING:
-    from csp.tables.table import Table
 
 __all__ = ["every_union_sensitive", "union_sensitive"]
 
@@ -69,9 +66,8 @@ def every_union_sensitive(
     rule: Rule,
     table: Table,
     base: Sequence[int] | NDArray[np.integer[Any]],
-    cells: Sequence[int] | NDArray[np.integer[Any]],
-) -> bool:
-    """Whether every union that holds `base` and stays within `cells` is surely sensitive.
+) -> Callable[[Sequence[int] | NDArray[np.integer[Any]]], bool]:
+    """Tell whether every union that holds `base` and stays within some cells is surely sensitive.
 
     Growing a union can raise neither its largest contributions nor the rest beside them above
     those of the largest union, nor lower its largest below those of the smallest. So a rule that
@@ -82,19 +78,23 @@ def every_union_sensitive(
     ----------
     rule : Rule
     table : Table
-    base, cells : sequence of int
-        Positions of cells; `base` within `cells`, at least one.
+    base : sequence of int
+        Positions of cells, at least one.
 
     Returns
     -------
-    bool
-        False also where this reasoning does not decide (custom rules, for instance).
+    callable
+        Of the positions of cells, `base` among them. False also where this reasoning does not
+        decide (custom rules, for instance).
     """
-    small = np.asarray(base, dtype=np.int64)
-    large = np.asarray(cells, dtype=np.int64)
-    low, high = _one_cell(table, small), _one_cell(table, large)
-    empty = bool((table.values[large] == 0).all())
-    return any(_surely(part, low, high, empty=empty) for part in parts_of(rule))
+    low = _one_cell(table, np.asarray(base, dtype=np.int64))
+
+    def within(cells: Sequence[int] | NDArray[np.integer[Any]]) -> bool:
+        large = np.asarray(cells, dtype=np.int64)
+        high, empty = _one_cell(table, large), bool((table.values[large] == 0).all())
+        return any(_surely(part, low, high, empty=empty) for part in parts_of(rule))
+
+    return within
 
 
 def _surely(rule: Rule, low: Table, high: Table, *, empty: bool) -> bool:

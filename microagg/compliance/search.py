@@ -57,6 +57,9 @@ SMALL = 5_000
 SECONDS = 2e-4
 """That this takes for each of them: clusters are joined and improved in as long as that."""
 
+_PASSED = 100_000
+"""Contributions of a file over which one pass in plain Python takes less than to compile it."""
+
 STEPS = 20_000_000
 """Elementary steps between two looks at the clock, about a tenth of a second."""
 
@@ -190,8 +193,9 @@ def _tallied(task: Task, labels: Ints) -> tuple[Ints, Ints, Ints]:
     groups, columns = int(labels.max()) + 1, task.shares.shape[1]
     top, total = np.zeros((groups, columns, task.reads), np.int64), np.zeros((groups, columns), int)
     faults = np.empty(groups, np.int64)
-    task.run("tally", labels, task.demand, top, total)
-    task.run("count_unsafe", top, total, task.demand, faults)
+    small = task.shares.size <= _PASSED
+    KERNELS.run("tally", labels, task.demand, top, total, small=small)
+    KERNELS.run("count_unsafe", top, total, task.demand, faults, small=small)
     return top, total, faults
 
 

@@ -88,12 +88,13 @@ def _company(
     if not np.isin(fixed, alike).all():
         return None
     settled = np.union1d(np.union1d(base, fixed), base if start is None else start)
-    if not every_union_sensitive(rule, table, base, settled):
+    all_sensitive = every_union_sensitive(rule, table, base)
+    if not all_sensitive(settled):
         return None
     small_first = alike[np.argsort(np.abs(table.values[alike]), kind="stable")]
     for cell in small_first[problem.free[small_first] & ~np.isin(small_first, settled)]:
         wider = np.append(settled, cell)
-        if every_union_sensitive(rule, table, base, wider):
+        if all_sensitive(wider):
             settled = wider
     beyond = np.sort(cells[problem.free[cells] & ~np.isin(cells, settled)])
     return Cut(beyond, np.ones(len(beyond)), 1.0, "union")

@@ -20,6 +20,12 @@ from csp.solve.network.paths import KERNELS
 
 __all__ = ["HiddenNetwork", "clean_paths", "suppress_paths"]
 
+_AT_ONCE = 16
+"""Needs that are met between two looks at the clock."""
+
+_WALKED = 200_000
+"""Cells times needs at once up to which plain Python may begin: to compile takes some seconds."""
+
 _SMALL = 10_000
 """Cells times requirements up to which plain Python takes about a tenth of a second at most."""
 
@@ -106,18 +112,18 @@ def suppress_paths(
     own = weights[net.cells]
     own = own + 1e-6 * max(1.0, float(np.median(own[own > 0])) if (own > 0).any() else 1.0)
     start, half, _ = half_arcs(net.network, net.nodes, own)
-    small = len(net.cells) * len(net.needs) <= _SMALL
+    small = len(net.cells) * min(len(net.needs), _AT_ONCE) <= _WALKED
     known = problem.forced if begin is None else problem.forced | begin
     hidden, listed, first, after = _suppressed(
         tail, head, net.nodes, np.flatnonzero(known[net.cells]), small=small
     )
     needs = net.needs.ordered()
-    for at in range(0, len(needs), 16):
+    for at in range(0, len(needs), _AT_ONCE):
         if clock.over:
             return None
         missed = KERNELS.run(
             "construct", start, half, tail, head, net.up, net.down, own,
-            needs.cell, needs.kind, needs.need, at, min(at + 16, len(needs)),
+            needs.cell, needs.kind, needs.need, at, min(at + _AT_ONCE, len(needs)),
             hidden, listed, first, after, small=small,
         )  # fmt: skip
         if missed >= 0:
