@@ -183,6 +183,12 @@ class PublishedAudit:
         if shown and min(shown.values()) <= 1:
             each = ", ".join(f"{name} {count:,}" for name, count in shown.items())
             lines.append(f"Published sums that show how codes add up: {each}.")
+        loose = [name for name in release.names if name not in shown]
+        if loose:
+            lines.append(
+                f"Nothing adds up over {' and '.join(loose)}, as the table was read: if there is a "
+                "total, name it."
+            )
         lines += [f"The time did not suffice for {what}." for what in self.cut_short]
         return lines
 
@@ -196,7 +202,7 @@ class PublishedAudit:
         closer = (low > release.lower[cells]) | (high < release.upper[cells])
         closer &= inexact_cells(release)[cells] & ~self.recovered
         exact, near = int(self.recovered.sum()), int(closer.sum())
-        figures = f"{exact:,} {'figure' if exact == 1 else 'figures'}"
+        figures = "1 figure" if exact == 1 else f"{exact:,} figures" if exact else "no figure"
         return [
             f"Of those that are rounded or published with noise, the true values of {figures} can "
             f"be worked out, and {near:,} more are known more closely than is said."

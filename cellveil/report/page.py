@@ -253,8 +253,8 @@ def _attacked(facts: Mapping[str, Any]) -> Iterator[str]:
     head = "<details><summary>Why cells are known from the release alone</summary><ul>"
     yield from section(
         "Attacks on the release",
-        f"<p><strong>{len(found['exposed'])} of {found['suppressed']} suppressed cells are exposed "
-        f"by some attack.</strong>"
+        f"<p><strong>Suppressed cells that some attack exposes: {len(found['exposed'])} of "
+        f"{found['suppressed']}.</strong>"
         f"{'' if found['complete'] else ' Not every attack came to its end.'}</p>",
         grid("verdicts", ("attack", "status", "what it found"), rows),
         [head, *why, "</ul></details>"] if why else (),

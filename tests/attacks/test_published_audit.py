@@ -259,7 +259,7 @@ def test_true_values_behind_noise_are_those_that_enumeration_leaves(seed) -> Non
     assert len(found.summary()["recovered"]) == (low == high).sum()
     stated = (low > shown.ravel() - 2) | (high < shown.ravel() + 2)
     exact, near = int((low == high).sum()), int((stated & (low < high)).sum())
-    words = f"the true values of {exact} figure"
+    words = f"the true values of {exact or 'no'} figure"
     assert words in str(found)
     assert f"and {near} more are known more closely" in str(found)
     if exact:

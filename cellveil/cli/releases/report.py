@@ -71,6 +71,6 @@ def report(
     lines = [f"Wrote {page}, {facts}."]
     if found is not None:
         ended = "" if found.complete else "; not every attack came to its end"
-        exposed = f"{len(found.exposed)} of {int(given.pattern.sum())} suppressed cells"
-        lines.insert(0, f"{exposed} are exposed by some attack{ended}.")
+        exposed = f"{len(found.exposed)} of {int(given.pattern.sum())}"
+        lines.insert(0, f"Suppressed cells that some attack exposes: {exposed}{ended}.")
     finish({}, lines, safe=found is None or (found.complete and not found.exposed))
