@@ -22,7 +22,7 @@ from csp.tables.codes import Labels
 if TYPE_CHECKING:
     from scipy.sparse import csc_array
 
-__all__ = ["improved", "some_choice"]
+__all__ = ["improve", "some_choice"]
 
 _SIZES = (3, 4, 6)
 """Codes that are chosen anew together, one size after the other."""
@@ -57,9 +57,9 @@ def _whole(model: Model, near: Neighbours) -> NDArray[np.int64] | None:
     return found if len(found) == len(near.cells) and near.adds_up(found) else None
 
 
-def improved(
+def improve(
     near: Neighbours, cost: NDArray[np.int64], up: NDArray[np.int64], clock: Clock
-) -> NDArray[np.int64]:  # fmt: skip
+) -> None:  # fmt: skip
     """Improve an additive choice until no part that is tried gets cheaper, or the time is over.
 
     Parameters
@@ -67,17 +67,12 @@ def improved(
     near : Neighbours
     cost : (k,) int64
     up : (k,) int64
-        Additive.
+        Additive; changed in place, and additive whenever an interrupt may come.
     clock : Clock
-
-    Returns
-    -------
-    (k,) int64
-        Additive, and not more expensive.
     """
     from scipy.sparse import csc_array
 
-    columns, found = csc_array(near.matrix), up.copy()
+    columns = csc_array(near.matrix)
     families = _families(near)
     patience = max(5, sum(map(len, families.values())) // 6)
     rng = np.random.default_rng(_SEED)
@@ -86,11 +81,10 @@ def improved(
         for free in _parts(families, _codes(near), size, rng):
             if clock.over or idle >= patience:
                 break
-            better = _solved(columns, cost, found, free, clock)
+            better = _solved(columns, cost, up, free, clock)
             idle = idle + 1 if better is None else 0
             if better is not None:
-                found[free] = better
-    return found
+                up[free] = better
 
 
 def _codes(near: Neighbours) -> list[NDArray[np.int64]]:

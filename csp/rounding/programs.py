@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from csp.attacker.elimination import entries
 from csp.clock import Clock
 from csp.errors import OutOfTime, SolverError, Unroundable
-from csp.rounding.improvement import improved, some_choice
+from csp.rounding.improvement import improve, some_choice
 from csp.rounding.neighbours import Neighbours
 from csp.solve.ilp.solvers import Solver, bound_of, solve
 
@@ -62,22 +62,28 @@ def chosen(
     Raises
     ------
     OutOfTime
-        If the time ran out before there was a choice.
+        If the time ran out before there was a choice. Ctrl-C keeps a choice that there is.
     SolverError
         If the solver ended without an answer that adds up.
     """
     import pulp
 
     start = None
-    if len(near.cells) > _MANY:
-        start = some_choice(near, cost, clock.part(0.5))
-        if start is not None:
-            start = improved(near, cost, start, clock.part(0.7))
     program = pulp.LpProblem("rounding", pulp.LpMinimize)
     up = [program.add_variable(f"u{j}", cat="Binary") for j in range(len(near.cells))]
     program.setObjective(_sum(cost, up))
     _bind(program, near.matrix, near.right, up)
-    word = solve(program, solver, clock, start=start)
+    try:
+        if len(near.cells) > _MANY:
+            start = some_choice(near, cost, clock.part(0.5))
+            if start is not None:
+                improve(near, cost, start, clock.part(0.7))
+        word = solve(program, solver, clock, start=start)
+    except KeyboardInterrupt:
+        # What there is by then is a rounded table, though not the closest.
+        if start is None:
+            raise
+        return Choice(near.values(start), proven=False)
     if word == "infeasible" and start is None:
         return None
     found = [one for one in (_read(up), start) if one is not None and near.adds_up(one)]

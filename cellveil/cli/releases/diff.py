@@ -59,7 +59,9 @@ def diff(
     if not any(facts[key] for key, _ in names):
         tell("Both publish and suppress the same cells, with the same values.")
     if revised:
-        say("Values were revised: the two are of different data, and nothing is inferred from both.")
+        say(
+            "Values were revised: the two are of different data, and nothing is inferred from both."
+        )
         facts["together"] = None
     elif any(release.pattern.any() for release in releases):
         facts["together"] = _together(differencing(releases, time_limit=limit.started().seconds))

@@ -14,6 +14,7 @@ from cellveil.io.files import check_outputs
 from cellveil.render.progress import Meter
 from cellveil.requests.search import Limit
 from cellveil.requests.source import Source
+from cellveil.signals import interrupted
 from csp.decoys.key import Key
 from csp.errors import InputError
 from csp.exact import UNBOUNDED, units_text
@@ -86,9 +87,8 @@ def round_(
             "The closest such table: an attacker who knows that can exclude some (--key-file)."
         )
     elif key is None:
-        lines.append(
-            "A close one: the time limit passed before it was proved the closest (--time-limit)."
-        )
+        why = "it was interrupted" if interrupted() else "the time limit passed"
+        lines.append(f"A close one: {why} before it was proved the closest (--time-limit).")
     finish(
         found.summary(), lines, columns=_columns(found), output=output, summary=summary,
         hashed=True,

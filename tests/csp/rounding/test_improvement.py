@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from csp import Table, round_table
 from csp.clock import UNLIMITED, Clock
 from csp.rounding import programs
-from csp.rounding.improvement import improved, some_choice
+from csp.rounding.improvement import improve, some_choice
 from csp.rounding.neighbours import Neighbours
 from instances import synthetic
 from tests.csp.rounding.test_controlled import choices, far
@@ -28,7 +28,8 @@ def test_an_improved_choice_is_additive_and_no_more_expensive(table, base: int) 
     assert (first is None) == (not strict)
     if first is None:
         return
-    better = improved(near, near.cost, first, UNLIMITED)
+    better = first.copy()
+    improve(near, near.cost, better, UNLIMITED)
     values = near.values(better)
     assert not (table.relations @ values).any()
     assert (np.abs(values - table.values) < base).all()
@@ -44,7 +45,8 @@ def test_a_choice_far_from_the_best_is_improved() -> None:
     assert first is not None
     best = round_table(table, 5)
     assert best.proven
-    better = improved(near, near.cost, first, Clock.of(60))
+    better = first.copy()
+    improve(near, near.cost, better, Clock.of(60))
     off = [int(near.rest.sum() + near.cost @ one) - best.distance for one in (first, better)]
     assert 0 <= 5 * off[1] < off[0]
 
@@ -65,6 +67,25 @@ def test_the_program_goes_on_from_it_to_the_optimum(table, base: int) -> None:
     if found is not None:
         assert found.proven
         assert np.abs(found.values - table.values).sum() == min(strict)[1]
+
+
+@pytest.mark.parametrize("where", ["improve", "solve"])
+def test_an_interrupt_keeps_the_choice_that_there_is(monkeypatch, where: str) -> None:
+    def interrupt(*_args, **_options):
+        raise KeyboardInterrupt
+
+    table = synthetic.frequency_nd((7, 7, 7), 4)
+    monkeypatch.setattr(programs, where, interrupt)
+    monkeypatch.setattr(programs, "_MANY", 0)
+    found = round_table(table, 5)
+    assert not found.proven
+    assert not (table.relations @ found.values).any()
+    assert (np.abs(found.values - table.values) < 5).all()
+    assert (found.values % 5 == 0).all()
+    # Before there is a choice, nothing can be kept.
+    monkeypatch.setattr(programs, "some_choice", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        round_table(table, 5)
 
 
 def test_a_table_without_any_choice_has_none_to_begin_with() -> None:
