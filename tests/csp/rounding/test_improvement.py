@@ -74,7 +74,7 @@ def test_an_interrupt_keeps_the_choice_that_there_is(monkeypatch, where: str) ->
     def interrupt(*_args, **_options):
         raise KeyboardInterrupt
 
-    table = synthetic.frequency_nd((7, 7, 7), 4)
+    table = synthetic.frequency_nd((6, 6, 6), 2)
     monkeypatch.setattr(programs, where, interrupt)
     monkeypatch.setattr(programs, "_MANY", 0)
     found = round_table(table, 5)
