@@ -24,6 +24,7 @@ __all__ = [
     "exact",
     "grouped_text",
     "most_text",
+    "number_given",
     "number_text",
     "read_decimal",
     "read_fraction",
@@ -119,6 +120,23 @@ def exact(number: Any) -> Fraction:
     if isinstance(number, (float, np.floating)):
         number = repr(float(number))
     return Fraction(read_decimal(str(number)))
+
+
+def number_given(name: str, value: Any, kind: str = "number") -> Fraction:
+    """Return an argument that has to be a finite number, exactly.
+
+    Raises
+    ------
+    InputError
+        If it is anything else; `kind` says what it has to be.
+    """
+    msg = f"{name} must be a finite {kind}, got {value!r}"
+    if isinstance(value, bool):
+        raise InputError(msg)
+    try:
+        return exact(value)
+    except InputError:
+        raise InputError(msg) from None
 
 
 def _shown(text: str) -> str:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
-from fractions import Fraction
 from functools import partial, update_wrapper
 from numbers import Integral
 from types import FunctionType, ModuleType
 from typing import Any, ParamSpec, TypeVar, cast
 
 from csp.errors import InputError
-from csp.exact import exact
 from csp.names.guesses import ADVICE, argument_for
 
 __all__ = [
@@ -23,7 +21,6 @@ __all__ = [
     "named_all",
     "named_errors",
     "named_init",
-    "number_given",
     "whole_number",
 ]
 
@@ -181,20 +178,3 @@ def whole_number(name: str, value: Any, least: int = 1, why: str = "") -> int:
         msg = f"{name} must be a whole number of at least {least}, not {value!r}{why}"
         raise InputError(msg)
     return int(value)
-
-
-def number_given(name: str, value: Any, kind: str = "number") -> Fraction:
-    """Return an argument that has to be a finite number, exactly.
-
-    Raises
-    ------
-    InputError
-        If it is anything else; `kind` says what it has to be.
-    """
-    msg = f"{name} must be a finite {kind}, got {value!r}"
-    if isinstance(value, bool):
-        raise InputError(msg)
-    try:
-        return exact(value)
-    except InputError:
-        raise InputError(msg) from None

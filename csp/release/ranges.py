@@ -18,9 +18,8 @@ from csp.audits.audit import Audit
 from csp.audits.intervals import interval_claims
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError, OutOfTime, argument
-from csp.exact import UNBOUNDED, Number, bounds_to_ends, exact, units_text
+from csp.exact import UNBOUNDED, Number, bounds_to_ends, exact, number_given, units_text
 from csp.highs import Model, Status
-from csp.names.calls import number_given
 from csp.release.completion import complete
 from csp.release.release import Release
 from csp.tables.table import Table

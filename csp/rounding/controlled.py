@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from csp.clock import Clock
 from csp.decoys.key import Key
 from csp.errors import InputError, argument, phrase
-from csp.exact import MAX_VALUE, Number, units_text
-from csp.names.calls import expect, named_errors, number_given
+from csp.exact import MAX_VALUE, Number, number_given, units_text
+from csp.names.calls import expect, named_errors
 from csp.rounding.neighbours import Neighbours, coins
 from csp.rounding.network import vertex
 from csp.rounding.programs import chosen, relaxed

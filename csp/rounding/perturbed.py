@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.exact import MAX_VALUE, Number, ceil_fraction
-from csp.names.calls import expect, named_errors, number_given
+from csp.exact import MAX_VALUE, Number, ceil_fraction, number_given
+from csp.names.calls import expect, named_errors
 from csp.names.guesses import Guided
 from csp.release.release import Release
 from csp.tables.codes import Labels, text_codes

@@ -63,8 +63,10 @@ class Kinds:
         for j in range(1, max(map(len, texts), default=0)):
             column = [row[j] for row in texts if j < len(row) and row[j]]
             start = next((i for i, text in enumerate(column) if is_number(text)), len(column))
-            # Cells of a row whose numbers are in other columns count from there.
-            start = min(start, sum(j < len(row) and bool(row[j]) for row in texts[:first]))
+            if start < len(column):
+                # Cells of a row whose numbers are in other columns count from there; a column
+                # without any number has labels.
+                start = min(start, sum(j < len(row) and bool(row[j]) for row in texts[:first]))
             words = {text for text in column[start:] if text.isalnum() and not is_number(text)}
             codes = any(text[0] == "0" and text.isdecimal() and text[1:] for text in column)
             if words <= SIGNS and len(words) <= _FEW and not codes:

@@ -8,6 +8,7 @@ import pytest
 from csp import Release
 from csp.errors import InputError
 from csp.published.crosstabs.reading import read_crosstab
+from csp.published.grids.grid import is_list
 
 HEAD, ROWS = ["Kreis", "m", "w", "Insgesamt"], [["A", 5, 6, 11], ["B", 7, 8, 15], ["C", 1, 2, 3]]
 ALL = ["Insgesamt", 13, 16, 29]
@@ -163,3 +164,11 @@ def test_values_that_are_large_or_round_or_have_decimals_say_so() -> None:
         note(decimals)
         == "numbers have decimals, so they are amounts and not counts of contributors"
     )
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_letters_in_a_column_without_numbers_are_labels(count: int) -> None:
+    """A is a sign of one office, and f of others: here they are codes of sectors and firms."""
+    head = ["region", "sector", "enterprise", "turnover"]
+    body = [["N1", "A", "f", 3], ["N2", "B", "g", 4], ["N3", "B", "h", 5]]
+    assert is_list([head, *body[:count]])
