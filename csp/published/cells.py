@@ -170,28 +170,15 @@ def published_cells(
         ranged |= labels.codes[:, d] == one.rest
     lower[order] = np.maximum(low, least)
     upper[order] = high
-    if told.negative == "error" and (values < 0).any():
-        i = int(np.argmax(values < 0))
-        msg = (
-            f"cell {cell_name(names, labels[i])} is negative, so cells may be negative here; say "
-            f"it with {argument('negative', 'allow')}, or correct the cell"
-        )
-        raise InputError(msg)
+    _check_negative(values, names, labels, told)
     relations = sums(labels.codes, found)
     made = Published(
         values, hidden, ranged, classed, empty, unavailable, lower, upper, relations, labels, names,
         tuple(dimension.root for dimension in found), scale, _counts(counts, order, n, told), (),
         rests, relations.shape[0] - rows_of_rests(labels.codes, found),
     )  # fmt: skip
-    if told.rounded is None and not slack and not told.exact:
-        guess = guessed(made.values, made.hidden, made.relations, scale)
-        fits = int(np.abs(made.values).max(initial=0)) * 10 <= MAX_VALUE and scale < MAX_DECIMALS
-        if guess is not None and (fits or not guess.finer):
-            slack = guess.slack
-            notes.append(guess.note)
-            made = _finer(made) if guess.finer else made
-    if slack and not told.exact:
-        made = _rounded(made, slack, least)
+    if not told.exact:
+        made = _with_slack(made, slack, least, told, notes)
     notes += unbound_notes(
         names,
         [n for n, d in zip(names, found, strict=True) if (d.parent < 0).all() and not d.rests],
@@ -202,6 +189,31 @@ def published_cells(
             f"{absent} {'cell has' if absent == 1 else 'cells have'} no row and count as withheld"
         )
     return replace(made, notes=tuple(notes))
+
+
+def _with_slack(made: Published, slack: int, least: int, told: Told, notes: list[str]) -> Published:
+    """Cells with the slack of rounding that was told, or that the digits show."""
+    if told.rounded is None and not slack:
+        guess = guessed(made.values, made.hidden, made.relations, made.scale)
+        fits = int(np.abs(made.values).max(initial=0)) * 10 <= MAX_VALUE
+        fits = fits and made.scale < MAX_DECIMALS
+        if guess is not None and (fits or not guess.finer):
+            slack = guess.slack
+            notes.append(guess.note)
+            made = _finer(made) if guess.finer else made
+    return _rounded(made, slack, least) if slack else made
+
+
+def _check_negative(
+    values: NDArray[np.int64], names: Sequence[str], labels: Labels, told: Told
+) -> None:
+    if told.negative == "error" and (values < 0).any():
+        i = int(np.argmax(values < 0))
+        msg = (
+            f"cell {cell_name(names, labels[i])} is negative, so cells may be negative here; say "
+            f"it with {argument('negative', 'allow')}, or correct the cell"
+        )
+        raise InputError(msg)
 
 
 def _check_slack(told: Told) -> None:
