@@ -290,7 +290,7 @@ def _mend(
     primary[known] = True
     size = np.abs(table.values).astype(object)
     width = np.array([max(1, ceil_fraction(share * int(v) / 100)) for v in size], np.int64)
-    beyond: list[int] = []
+    beyond: set[int] = set()
     for _ in range(2):
         levels = np.where(primary, width, 0)
         problem = Problem.of(table, primary, spl=levels).keeping(release.pattern)
@@ -300,8 +300,8 @@ def _mend(
             # Not even with everything suppressed: the others may be mended all the same.
             everything = problem.forced | problem.free
             missed = judge(problem, everything, integer=integer, clock=clock).violations
-            beyond += [one.cells[0] for one in missed if one.kind != "union"]
-            primary[beyond] = False
+            beyond |= {one.cells[0] for one in missed if one.kind != "union"}
+            primary[[*beyond]] = False
             continue
         extra = np.flatnonzero(found.pattern & ~release.pattern)
         return _Mend(tuple(extra.tolist()), found.proven, tuple(sorted(beyond)))

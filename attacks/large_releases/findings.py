@@ -46,10 +46,10 @@ def reasons_of(found: LargeDisclosure, cells: NDArray[np.int64]) -> dict[int, st
 def how_judged(found: LargeDisclosure, widths: Widths, parallel: ParallelCells) -> tuple[str, ...]:
     """Say what was looked for in a large release, and what was not."""
     lines = [
-        "This is a large table: cells are judged by relations and bounds, each that is known with "
-        "a proof in whole numbers. What only whole numbers rule out beyond that was looked for in "
-        f"{int(found.looked_at.sum()):,} cells that can hardly move, among the relations around "
-        "each."
+        "This is a large table: cells are judged by relations and bounds, each that these give "
+        "with a proof in whole numbers. What only whole numbers rule out beyond that was looked "
+        f"for in {int(found.looked_at.sum()):,} more cells that can hardly move, by the solver's "
+        "search among the relations around each."
     ]
     undecided = int(widths.between.sum())
     if undecided:

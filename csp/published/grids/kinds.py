@@ -107,7 +107,7 @@ def _is_row(row: Sequence[str]) -> bool:
 
 
 def _above_header(texts: Sequence[Sequence[str]], i: int) -> bool:
-    """Whether a row of years stands above one of names, such as f and m: these are no signs."""
+    """Whether a row of years stands above one of names, such as f and m, which are then labels."""
     numbers = [text for text in texts[i][1:] if text]
     if not numbers or not all(t.isdecimal() and 1500 <= int(t) <= 2200 for t in numbers):
         return False

@@ -102,8 +102,19 @@ def test_records_are_not_taken_for_a_published_table(page: Any, tmp_path: Path) 
     page.set_input_files("#data", tmp_path / "list.csv")
     page.wait_for_selector("text=3 cells of region")
     page.check("input[name=kind][value=records]")
-    page.wait_for_selector("text=3 columns: region, value, status")
+    # As data it is a list of cells with their total, of which one has no value: that is said, and
+    # the file is not taken for a published one again.
+    page.wait_for_selector("[role=alert]:has-text('cell (region=North) is empty')")
     page.wait_for_timeout(1000)
+    assert page.is_checked("input[name=kind][value=records]")
+    (tmp_path / "list.csv").write_text(
+        "region,value,status\nNorth,4,c\nSouth,5,\nTotal,9,\n", encoding="utf-8"
+    )
+    page.set_input_files("#data", tmp_path / "list.csv")
+    page.wait_for_selector("text=3 cells of region")
+    page.check("input[name=kind][value=records]")
+    page.wait_for_selector("#columns:has-text('region')")
+    page.wait_for_selector("[role=alert]", state="detached")
     assert page.is_checked("input[name=kind][value=records]")
     assert page.is_visible("#protect")
 
