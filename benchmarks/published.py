@@ -155,9 +155,11 @@ def main() -> None:
     if sys.argv[1:] == ["whole"]:
         whole_numbers()
         return
-    if len(sys.argv) == 3:
-        run = {"judge": measured, "programs": programs}[sys.argv[1]]
-        typer.echo(json.dumps(run(sys.argv[2])))
+    if len(sys.argv) > 2 and sys.argv[1] == "programs":
+        typer.echo(json.dumps(programs(sys.argv[2], *map(float, sys.argv[3:]))))
+        return
+    if len(sys.argv) > 2 and sys.argv[1] == "judge":
+        typer.echo(json.dumps(measured(sys.argv[2])))
         return
     typer.echo(
         "| cells | withheld | relations | made | read | judged | memory | by relations | by bounds "

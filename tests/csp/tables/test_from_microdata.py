@@ -465,7 +465,7 @@ def test_files_that_cannot_be_read(tmp_path):
     ragged.write_text("g,h,v\n" + "a,b,1\n" * 50 + "a,b,77,88,99\n")
     with pytest.raises(InputError, match="line 52") as caught:
         Table.from_microdata(ragged, ["g"], "v")
-    assert "77" not in str(caught.value)
+    assert "77" not in str(caught.value).replace(str(ragged), "")
     for text in ("", "g,g\n1,2\n"):
         torn.with_suffix(".csv").write_text(text)
         with pytest.raises(InputError, match="header"):
