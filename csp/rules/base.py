@@ -234,10 +234,7 @@ def counts_of(table: Table, *, weighted: bool = False) -> NDArray[np.int64]:
         If nothing is known of contributors, or the values cannot be counts (cell named).
     """
     if table.contributors is not None:
-        count = np.zeros(table.n_cells, dtype=np.int64)
-        for side in sides_of(table.contributors):
-            count += side.weighted if weighted and side.weighted is not None else side.count
-        return count
+        return numbers_of(table.contributors, weighted=weighted)
     if not table.counts:
         msg = (
             "the rule needs the number of contributors of each cell, and the table does not hold "
@@ -258,6 +255,14 @@ def counts_of(table: Table, *, weighted: bool = False) -> NDArray[np.int64]:
         )
         raise NoContributors(msg)
     return table.values
+
+
+def numbers_of(contributors: Contributors, *, weighted: bool = False) -> NDArray[np.int64]:
+    """Count the contributors of each cell, those of the other sign among them."""
+    count = np.zeros(len(contributors.count), dtype=np.int64)
+    for side in sides_of(contributors):
+        count += side.weighted if weighted and side.weighted is not None else side.count
+    return count
 
 
 def sides_of(contributors: Contributors | None) -> Iterator[Contributors]:

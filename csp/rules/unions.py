@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,14 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 from csp.exact import UNBOUNDED
-from csp.rules.base import Rule, counts_of, is_count_table, parts_of, sides_of
+from csp.rules.base import (
+    Rule,
+    counts_of,
+    is_count_table,
+    numbers_of,
+    parts_of,
+    sides_of,
+)
 from csp.rules.concentration import Concentration
 from csp.rules.frequency import Manual, MinFrequency, Zero
 from csp.tables.contributors import Contributors
@@ -87,26 +96,45 @@ def every_union_sensitive(
         Of the positions of cells, `base` among them. False also where this reasoning does not
         decide (custom rules, for instance).
     """
-    low = _one_cell(table, np.asarray(base, dtype=np.int64))
+    low = _Union(table, np.asarray(base, dtype=np.int64))
+    parts = parts_of(rule)
 
     def within(cells: Sequence[int] | NDArray[np.integer[Any]]) -> bool:
-        large = np.asarray(cells, dtype=np.int64)
-        high, empty = _one_cell(table, large), bool((table.values[large] == 0).all())
-        return any(_surely(part, low, high, empty=empty) for part in parts_of(rule))
+        high = _Union(table, np.asarray(cells, dtype=np.int64))
+        return any(_surely(part, low, high) for part in parts)
 
     return within
 
 
-def _surely(rule: Rule, low: Table, high: Table, *, empty: bool) -> bool:
+@dataclass(frozen=True)
+class _Union:
+    """Cells seen as one, and what rules read of it: a table of it would take as long again."""
+
+    table: Table
+    cells: NDArray[np.int64]
+
+    @cached_property
+    def people(self) -> Contributors | None:
+        people = self.table.contributors
+        return None if people is None else _merged(people, self.cells)
+
+    def count(self, *, weighted: bool = False) -> int:
+        if self.people is None:
+            return int(counts_of(_one_cell(self.table, self.cells), weighted=weighted)[0])
+        return int(numbers_of(self.people, weighted=weighted)[0])
+
+
+def _surely(rule: Rule, low: _Union, high: _Union) -> bool:
     if isinstance(rule, MinFrequency):
-        few, many = (int(counts_of(t, weighted=rule.weighted)[0]) for t in (low, high))
+        few, many = (union.count(weighted=rule.weighted) for union in (low, high))
         return (rule.zero_sensitive or few > 0) and many < int(rule.n)
     if isinstance(rule, Zero):
-        return empty and (high.contributors is None or int(counts_of(low)[0]) > 0)
+        empty = not high.table.values[high.cells].any()
+        return empty and (high.people is None or low.count() > 0)
     if not isinstance(rule, Concentration):
         return False
     form = rule.form
-    pairs = zip(sides_of(low.contributors), sides_of(high.contributors), strict=True)
+    pairs = zip(sides_of(low.people), sides_of(high.people), strict=True)
     for least, most in pairs:
         top = least.top[0, : form.reads].tolist()
         above = (form.first - form.unit) * sum(top[:1]) + (form.other - form.unit) * sum(top[1:])
