@@ -165,19 +165,21 @@ class AttackRun:
         """Test tables, except those that are passed over; False if cut short."""
         left = iter(tables)
         try:
-            while block := list(itertools.islice(left, at_once)):
-                if self._clock.over:
-                    return False
+            while block := list(itertools.islice(left, _BLOCK)):
                 if passed is not None:
                     block = [x for x in block if not passed(x)]
-                flags = test.among(np.array(block), self._clock).tolist() if block else []
-                before = self.tested
-                self.tested += len(flags)
-                self.matched += sum(flags)
-                for x in itertools.compress(block, flags):
-                    self._record(x)
-                if self.tested // _BLOCK > before // _BLOCK:
-                    self._report()
+                out = test.excludes(np.array(block)) if block else np.zeros(0, bool)
+                self._count(int(out.sum()), 0)
+                rest = itertools.compress(block, ~out)
+                while some := list(itertools.islice(rest, at_once)):
+                    if self._clock.over:
+                        return False
+                    if passed is not None:
+                        some = [x for x in some if not passed(x)]
+                    flags = test.among(np.array(some), self._clock).tolist() if some else []
+                    self._count(len(flags), sum(flags))
+                    for x in itertools.compress(some, flags):
+                        self._record(x)
         except OutOfTime:
             return False
         except KeyboardInterrupt:
@@ -193,6 +195,13 @@ class AttackRun:
     def _all_seen(self, x: NDArray[np.int64]) -> bool:
         """Whether matches have every value of a table."""
         return bool(self.seen_values[np.arange(len(x)), x - self._view.lower].all())
+
+    def _count(self, tested: int, matched: int) -> None:
+        before = self.tested
+        self.tested += tested
+        self.matched += matched
+        if self.tested // _BLOCK > before // _BLOCK:
+            self._report()
 
     def _report(self) -> None:
         if self._progress is not None:

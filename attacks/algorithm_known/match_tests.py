@@ -13,10 +13,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.algorithm_known.carried_proofs import Carried
+from attacks.algorithm_known.carried_proofs import Carried, KnownPatterns
 from attacks.algorithm_known.preferred_pattern import PreferredPattern
 from attacks.algorithm_known.public_view import BlackBoxView, PublicView, View
-from csp.audits.audit import audit
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError, OutOfTime, Unprotectable
 from csp.exact import UNBOUNDED
@@ -36,7 +35,6 @@ __all__ = [
     "published_as",
 ]
 
-_POOL = 40
 _BLOCK = 64
 _BEFORE = "a table was tested"
 
@@ -97,6 +95,10 @@ class MatchTest(ABC):
         OutOfTime
             If the time runs out before the verdict.
         """
+
+    def excludes(self, tables: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of some tables (t, k) are no matches by what is known already: (t,) bool."""
+        return np.zeros(len(tables), dtype=bool)
 
     def among(self, tables: NDArray[np.int64], clock: Clock = UNLIMITED) -> NDArray[np.bool_]:
         """Which of some tables (t, k) are matches: (t,) bool.
@@ -223,8 +225,7 @@ class BlackBoxTest(MatchTest):
 class SolverTest(MatchTest):
     """Match test by an exact search for a preferred pattern, warm from candidate to candidate.
 
-    A pattern that beat the published one for some candidate is asked first for the next. Whether it
-    is safe there, and that nothing preferred is, follows mostly from what is carried
+    A pattern that beat the published one for some candidate is asked first for the next
     (`attacks.algorithm_known.carried_proofs`). The suppression solver answers where costs are too
     far apart, insiders or sums count, or ties are broken by hashes.
     """
@@ -237,38 +238,46 @@ class SolverTest(MatchTest):
         # Ties are broken in the order of labels (`csp.suppress`).
         self._order = label_order(view.table) if n <= BINARY_UP_TO else np.arange(n)
         self._pattern = view.release.pattern[self._order]
-        self._pool: list[NDArray[np.bool_]] = []
+        self._known = KnownPatterns(view, self._order)
         self._carried: Carried | None = None
         self.beaten_by: NDArray[np.bool_] | None = None
         """Pattern preferred for the last table, in the order of labels; None if none was found."""
 
+    def excludes(self, tables: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """See `MatchTest.excludes`: tables for which a known pattern is preferred."""
+        if self._view.table.n_cells > BINARY_UP_TO:
+            return super().excludes(tables)
+        return self._known.beating(tables) >= 0
+
     def matches(self, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
         """See `MatchTest.matches`."""
-        view, pattern = self._view, self._pattern
+        view, pattern, known = self._view, self._pattern, self._known
         self.beaten_by = None
+        by = -1 if view.table.n_cells > BINARY_UP_TO else int(known.beating(values[None])[0])
+        if by >= 0:
+            self._beaten(known.patterns[by])
+            return False
         bare = _posed(view, values)
         if bare is None or not bare.primary.any():
             return False
         problem = reordered(bare, self._order)
-        if self._carried is None and Carried.applies(problem):
-            self._carried = Carried(problem, self._largest_room(problem))
-        for i, other in enumerate(self._pool):
-            if self._is_better(problem, other) and self._is_safe(problem, other, clock):
-                self._pool.insert(0, self._pool.pop(i))
-                self.beaten_by = other
+        for other in known.patterns if view.value_rules is None else ():
+            if self._is_better(problem, other) and known.keeps(problem, other, clock):
+                self._beaten(other)
                 return False
-        if not self._is_safe(problem, pattern, clock):
+        if not known.keeps(problem, pattern, clock):
             return False
         try:
             better = self._preferred(problem, clock)
         except Unprotectable:
             return False
-        if better is None:
-            return True
-        self.beaten_by = better
-        self._pool.insert(0, better)
-        del self._pool[_POOL:]
-        return False
+        if better is not None:
+            self._beaten(better)
+        return better is None
+
+    def _beaten(self, pattern: NDArray[np.bool_]) -> None:
+        self.beaten_by = pattern
+        self._known.add(pattern)
 
     def _preferred(self, problem: Problem, clock: Clock) -> NDArray[np.bool_] | None:
         """Find a safe pattern that is preferred to the published one, which is safe; None if none.
@@ -279,10 +288,11 @@ class SolverTest(MatchTest):
             If the time runs out first.
         """
         pattern = self._pattern
-        if self._carried is not None and problem.table.n_cells <= BINARY_UP_TO:
-            search = PreferredPattern(
-                problem, pattern, self._carried, integer=self._view.integer, clock=clock
-            )
+        by_cells = problem.singletons is None and problem.union_rule is None
+        if by_cells and problem.table.n_cells <= BINARY_UP_TO:
+            if self._carried is None:
+                self._carried = Carried(problem, self._largest_room(problem))
+            search = PreferredPattern(problem, pattern, self._carried, self._known, clock)
             if search.applies:
                 return search.run()
         found = suppress(problem, integer=self._view.integer, time_limit=clock.seconds)
@@ -308,21 +318,3 @@ class SolverTest(MatchTest):
         cost = sum(problem.cost[other & ~pattern].tolist())
         cost -= sum(problem.cost[pattern & ~other].tolist())
         return cost < 0 or (cost == 0 and prefers(problem, other, pattern))
-
-    def _is_safe(self, problem: Problem, pattern: NDArray[np.bool_], clock: Clock) -> bool:
-        carried = self._carried
-        if carried is not None:
-            if carried.shows_safe(problem, pattern):
-                return True
-            if carried.for_(problem).exclude(pattern):
-                return False
-        result = audit(
-            problem,
-            pattern,
-            integer=self._view.integer,
-            only_primary=True,
-            time_limit=clock.seconds,
-        )
-        if carried is not None:
-            carried.learn(result)
-        return result.safe

@@ -12,13 +12,12 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.algorithm_known.carried_proofs import Carried, NotedCutter
-from csp.audits.audit import audit
+from attacks.algorithm_known.carried_proofs import Carried, KnownPatterns, NotedCutter
 from csp.clock import Clock
 from csp.errors import OutOfTime
 from csp.problem.problem import Problem
 from csp.solve.cuts import outside_cut, round_up, smallest_step
-from csp.solve.exact.choice import FOUND, GAVE_UP
+from csp.solve.exact.choice import GAVE_UP, NONE
 from csp.solve.exact.master import Answer, Master
 from csp.solve.general.separate import Separator
 
@@ -43,6 +42,10 @@ _NODES = 5_000
 """Nodes of a search by rows before programs take its place, a hundredth of a second: candidates of
 3x3x3 tables need 40 to 300 (769 searches: 0.1 s of CPU time, programs 4.6 s)."""
 
+_FLIPS = 5_000
+"""Cells that repair turns before a search by rows, some thousandths of a second (825 candidates of
+a 4x4x4 table: 732 programs without, 66 with 5,000, as many with 50,000)."""
+
 _FAR_APART = 2**30
 """Costs up to which, in their smallest step, an integer program tells patterns apart."""
 
@@ -51,15 +54,15 @@ class PreferredPattern:
     """Search for a safe pattern that is preferred to a given one, which is safe.
 
     The problem has up to `csp.solve.order.BINARY_UP_TO` cells, in the order in which ties are
-    broken. With `integer`, levels are judged on integer intervals.
+    broken.
     """
 
     def __init__(
-        self, problem: Problem, pattern: NDArray[np.bool_], carried: Carried, *, integer: bool,
-        clock: Clock,
+        self, problem: Problem, pattern: NDArray[np.bool_], carried: Carried,
+        known: KnownPatterns, clock: Clock,
     ) -> None:  # fmt: skip
         self._problem, self._pattern, self._carried = problem, pattern, carried
-        self._integer, self._clock = integer, clock
+        self._patterns, self._clock = known, clock
         self._step = smallest_step(problem.cost[problem.free])
         self._spent = int(problem.cost[pattern & problem.free].sum())
 
@@ -136,14 +139,19 @@ class PreferredPattern:
         # Any pattern below the published one will do: a row in place of an objective, which takes
         # two thirds of the time (825 candidates of a 4x4x4 table: 37 and 23 s in programs).
         limits = [*limits, (whole, beaten - int(step))]
-        status, asked = FOUND, np.zeros_like(objective)
+        nodes, near, asked = _NODES, self._pattern, np.zeros_like(objective)
         while True:
             self._clock.check("a table was tested")
-            if status != GAVE_UP:
+            status = GAVE_UP
+            if not asked.any():
                 status, found = self._master.choose(
-                    limits, candidates=candidates, kept=kept, relaxed=self._relaxed, most=_NODES
-                )
+                    limits, candidates=candidates, kept=kept, relaxed=self._relaxed, near=near,
+                    most=nodes, flips=_FLIPS,
+                )  # fmt: skip
+            if status == NONE:
+                return None
             if status == GAVE_UP:
+                nodes = 0
                 answer = self._master.search(
                     asked, candidates=candidates, kept=kept, limits=limits, step=step,
                     clock=self._clock, options=_SMALL,
@@ -154,8 +162,7 @@ class PreferredPattern:
                     msg = "the time limit passed before a table was tested; allow more time"
                     raise OutOfTime(msg)
                 found = answer.x > 0.5
-            elif status != FOUND:
-                return None
+            near = found
             if int(whole[found & problem.free].sum()) >= beaten:
                 if asked.any():
                     return None
@@ -164,7 +171,7 @@ class PreferredPattern:
                 continue
             if self._cut_off(found.astype(np.float64), whole=True):
                 continue
-            if self._is_safe(found):
+            if self._patterns.keeps(problem, found, self._clock):
                 return found
             self._master.add([outside_cut(problem, found)])
 
@@ -175,13 +182,3 @@ class PreferredPattern:
             cuts = [*chain(*self._separator.misses(x, whole=whole, clock=self._clock))]
             return self._master.add(cuts) > 0
         return True
-
-    def _is_safe(self, pattern: NDArray[np.bool_]) -> bool:
-        if self._carried.shows_safe(self._problem, pattern):
-            return True
-        result = audit(
-            self._problem, pattern, integer=self._integer, only_primary=True,
-            time_limit=self._clock.seconds,
-        )  # fmt: skip
-        self._carried.learn(result)
-        return result.safe

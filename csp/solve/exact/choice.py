@@ -1,9 +1,12 @@
-"""A choice of cells that satisfies rows: depth-first search with propagation, compiled.
+"""A choice of cells that satisfies rows, compiled: repair of one, and depth-first search.
 
 For some dozens of cells and some hundreds of rows an integer program spends most of its time on
-its own preparation. Here a row forces what it cannot do without, the next cell is taken from the
-row that failed most often for the cells it has left (the weighted degree of Boussemart, Hemery,
-Lecoutre and Sais 2004), and bounds come in as rows: costs, and what reduced costs say of them.
+its own preparation. Where there is a choice, it is mostly found by repair: of a row that fails,
+the cell is turned that mends most, and rows that go on failing weigh more (Luteberget and Sartor
+2023). Otherwise a search tells whether there is one. A row forces what it cannot do without, the
+next cell is taken from the row that failed most often for the cells it has left (the weighted
+degree of Boussemart, Hemery, Lecoutre and Sais 2004), and bounds come in as rows: costs, and what
+reduced costs say of them.
 """
 
 from __future__ import annotations
@@ -27,8 +30,9 @@ _SMALL = 20
 
 
 def choose(
-    rows: NDArray[np.int64], right: NDArray[np.int64], x: NDArray[np.int8], most: int
-) -> tuple[int, NDArray[np.bool_]]:
+    rows: NDArray[np.int64], right: NDArray[np.int64], x: NDArray[np.int8], most: int,
+    *, near: NDArray[np.bool_] | None = None, flips: int = 0,
+) -> tuple[int, NDArray[np.bool_]]:  # fmt: skip
     """Find a vector of zeros and ones with ``rows @ x >= right``.
 
     Parameters
@@ -38,7 +42,11 @@ def choose(
     x : (n,) int8
         0 or 1 where it is settled beforehand, -1 elsewhere.
     most : int
-        Nodes to look at.
+        Nodes of the search; 0 for none.
+    near : (n,) bool, optional
+        Where repair begins; by default at no cell.
+    flips : int
+        Cells that repair turns at most.
 
     Returns
     -------
@@ -66,16 +74,90 @@ def choose(
     cell_t, place_t = np.nonzero(held.T)
     row_ends = np.concatenate([[0], np.cumsum(held.sum(axis=1))]).astype(np.int64)
     cell_ends = np.concatenate([[0], np.cumsum(held.sum(axis=0))]).astype(np.int64)
+    by_row = row_ends, cell.astype(np.int64), rows[place, cell]
+    by_cell = cell_ends, place_t.astype(np.int64), rows[place_t, cell_t]
+    largest = np.abs(rows).max(axis=1, initial=0)
+    if flips:
+        y = np.where(x < 0, 0 if near is None else near, x).astype(np.int8)
+        status = KERNELS.run(
+            "repair", *by_row, *by_cell, -right, np.maximum(largest, 1).astype(np.float64),
+            x < 0, y, np.ones(m), np.zeros((2, m), np.int64), np.zeros(n, np.int64), flips,
+            small=flips <= _SMALL,
+        )  # fmt: skip
+        if status == FOUND:
+            return FOUND, y == 1
+    if not most:
+        return GAVE_UP, x == 1
     x = x.copy()
     status = KERNELS.run(
-        "search", row_ends, cell.astype(np.int64), rows[place, cell],
-        cell_ends, place_t.astype(np.int64), rows[place_t, cell_t],
-        right, np.abs(rows).max(axis=1, initial=0), x,
+        "search", *by_row, *by_cell, right, largest, x,
         np.zeros(m, np.int64), np.zeros(m, np.int64), np.ones(m),
         np.zeros(n, np.int64), np.zeros((n + 1, 3), np.int64), most,
         small=most <= _SMALL,
     )  # fmt: skip
     return int(status), x == 1
+
+
+def repair(
+    row_ends: Any, cells: Any, row_weights: Any, cell_ends: Any, held_by: Any, weights: Any,
+    slack: Any, largest: Any, open_cells: Any, x: Any, penalty: Any, failing: Any, turned: Any,
+    most: int,
+) -> int:  # fmt: skip
+    """Turn cells one by one until no row fails; `x` holds the choice from beginning to end.
+
+    `slack` is what a row comes to, less its right side. `failing` lists the rows below 0, and holds
+    the place of each in that list, plus one; `turned` says in which step a cell was turned last.
+    """
+    many, state = 0, 1
+    for row in range(len(slack)):
+        for at in range(row_ends[row], row_ends[row + 1]):
+            if x[cells[at]] == 1:
+                slack[row] += row_weights[at]
+        if slack[row] < 0:
+            failing[0, many] = row
+            many += 1
+            failing[1, row] = many
+    for step in range(1, most + 1):
+        if many == 0:
+            return 1
+        state = (state * 1103515245 + 12345) % 2147483648
+        row = failing[0, (state >> 8) % many]
+        best, chosen = 0.0, -1
+        for at in range(row_ends[row], row_ends[row + 1]):
+            cell = cells[at]
+            if open_cells[cell] and (row_weights[at] > 0) == (x[cell] == 0):
+                gain = 0.0
+                for near in range(cell_ends[cell], cell_ends[cell + 1]):
+                    other = held_by[near]
+                    before = slack[other]
+                    after = before + (weights[near] if x[cell] == 0 else -weights[near])
+                    if before < 0 or after < 0:
+                        change = (min(after, 0) - min(before, 0)) / largest[other]
+                        gain += penalty[other] * change
+                if chosen < 0 or gain > best or (gain == best and turned[cell] < turned[chosen]):
+                    best, chosen = gain, cell
+        if chosen < 0:
+            return 2
+        if best <= 0:
+            for i in range(many):
+                penalty[failing[0, i]] += 1.0
+        turned[chosen] = step
+        sign = 1 if x[chosen] == 0 else -1
+        x[chosen] = 1 - x[chosen]
+        for near in range(cell_ends[chosen], cell_ends[chosen + 1]):
+            other = held_by[near]
+            slack[other] += sign * weights[near]
+            if slack[other] < 0 and failing[1, other] == 0:
+                failing[0, many] = other
+                many += 1
+                failing[1, other] = many
+            elif slack[other] >= 0 and failing[1, other] > 0:
+                many -= 1
+                last = failing[0, many]
+                failing[0, failing[1, other] - 1] = last
+                failing[1, last] = failing[1, other]
+                failing[1, other] = 0
+    return 1 if many == 0 else 2
 
 
 def enter(
@@ -214,4 +296,4 @@ def search(
         length += 1
 
 
-KERNELS = Kernels(__name__, "enter", "leave", "force", "pick", "search")
+KERNELS = Kernels(__name__, "repair", "enter", "leave", "force", "pick", "search")

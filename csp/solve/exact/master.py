@@ -224,7 +224,9 @@ class Master:
         candidates: NDArray[np.bool_],
         kept: NDArray[np.bool_],
         relaxed: Answer | None = None,
+        near: NDArray[np.bool_],
         most: int,
+        flips: int,
     ) -> tuple[int, NDArray[np.bool_]]:
         """Find any pattern that satisfies the cuts, by compiled search (`csp.solve.exact.choice`).
 
@@ -237,8 +239,10 @@ class Master:
         relaxed : Answer, optional
             A solution of the relaxation: where the first limit is one of costs, its reduced costs
             are a row as well.
-        most : int
-            Nodes of the search at most.
+        near : (n,) bool
+            A pattern near which one may be.
+        most, flips : int
+            Nodes of the search, and cells that repair turns, at most.
 
         Returns
         -------
@@ -261,7 +265,9 @@ class Master:
             rows.append(-np.floor(relaxed.reduced[None, cells] * unit).astype(np.int64))
             right.append(np.array([-np.ceil(spare * unit)]).astype(np.int64))
         start = np.where(kept[cells], 1, -1).astype(np.int8)
-        status, chosen = choose(np.vstack(rows), np.concatenate(right), start, most)
+        status, chosen = choose(
+            np.vstack(rows), np.concatenate(right), start, most, near=near[cells], flips=flips
+        )
         pattern = self._problem.forced.copy()
         pattern[cells] = chosen
         return status, pattern

@@ -44,6 +44,37 @@ def test_a_choice_is_found_exactly_if_there_is_one(
         assert any((x == a).all() for a in able)
 
 
+@examples(100)
+@given(systems(), st.integers(1, 300))
+def test_repair_finds_nothing_but_choices(
+    system: tuple[np.ndarray, np.ndarray, np.ndarray], flips: int
+) -> None:
+    rows, right, start = system
+    near = np.arange(len(start)) % 2 == 0
+    with at_once():
+        status, x = choose(rows, right, start, 0, near=near, flips=flips)
+    with uncompiled(KERNELS):
+        plain, y = choose(rows, right, start, 0, near=near, flips=flips)
+    assert status == plain
+    assert status in (FOUND, GAVE_UP)
+    if status == FOUND:
+        assert (x == y).all()
+        assert (rows @ x >= right).all()
+        assert (x == start)[start >= 0].all()
+
+
+def test_repair_finds_what_is_rare() -> None:
+    # Of 2**30 choices, one: 30 cells, each of which demands the next, and the first.
+    rows = np.zeros((30, 30), np.int64)
+    rows[0, 0] = 1
+    for i in range(1, 30):
+        rows[i, i - 1], rows[i, i] = -1, 1
+    right = np.append([1], np.zeros(29, np.int64))
+    status, x = choose(rows, right, np.full(30, -1, np.int8), 0, flips=2_000)
+    assert status == FOUND
+    assert x.all()
+
+
 def test_it_gives_up_beyond_its_nodes_and_64_bits() -> None:
     # Seven cells, each pair of which must hold one: six are needed, and five allowed.
     pairs = [(i, j) for i in range(7) for j in range(i)]
