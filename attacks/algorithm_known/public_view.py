@@ -23,6 +23,7 @@ from csp.problem.problem import Problem
 from csp.release.completion import complete
 from csp.release.release import Release
 from csp.tables.cells import as_flags
+from csp.tables.codes import Labels
 from csp.tables.table import Table
 
 __all__ = [
@@ -329,29 +330,23 @@ def _value_rules(
     release: Release, mechanism: Mechanism, table: Table, cells: NDArray[np.int64],
     lower: NDArray[np.int64], upper: NDArray[np.int64], clock: Clock,
 ) -> ValueRules | None:  # fmt: skip
-    """Ask the mechanism about cells one value at a time; relations play no part in that.
+    """Ask the mechanism about every value of every cell, as cells of one table without relations.
 
     None if the time runs out first.
     """
-    width = int((upper - lower).max()) + 1
-    k = len(cells)
-    primary = np.zeros((k, width), dtype=bool)
-    levels = np.zeros((3, k, width), dtype=np.int64)
-    cost = np.zeros((k, width), dtype=np.int64)
-    publish = mechanism.public_cells(table)
-    alone = table.replace(relations=csr_array((0, table.n_cells), dtype=np.int64))
-    for t in range(width):
-        if clock.over:
-            return None
-        values = table.values.copy()
-        values[cells] = np.minimum(lower + t, upper)
-        one = alone.replace(values=values)
-        asked = mechanism.requirements(one, publish)
-        primary[:, t] = asked.primary[cells]
-        for i, level in enumerate((asked.lpl, asked.upl, asked.spl)):
-            levels[i, :, t] = np.where(asked.primary, level, 0)[cells]
-        cost[:, t] = mechanism.costs(one)[0][cells]
+    k, width = len(cells), int((upper - lower).max()) + 1
     value = np.minimum(lower[:, None] + np.arange(width), upper[:, None])
+    shown = np.repeat(cells, width)
+    every = table.replace(
+        values=value.ravel(), relations=csr_array((0, k * width), dtype=np.int64),
+        lower=table.lower[shown], upper=table.upper[shown],
+        labels=Labels.product([list(map(str, range(size))) for size in (k, width)]),
+        names=("cell", "value"), roots=("", ""), structural=None, parts=(),
+    )  # fmt: skip
+    asked = mechanism.requirements(every, mechanism.public_cells(table)[shown])
+    primary = asked.primary.reshape(k, width)
+    levels = np.stack([asked.lpl, asked.upl, asked.spl]).reshape(3, k, width) * primary
+    cost = mechanism.costs(every)[0].reshape(k, width)
     # An attacker who does not know that cells are whole sees more; the proof of a match checks
     # that exactly, so a little more may be let through here.
     low, high = lower[:, None].astype(float), upper[:, None].astype(float)
