@@ -151,7 +151,7 @@ def _run(search: _Search, as_long: float) -> str:
     sparse = occupied(search.axes) < _SPARSE
     # Pairs are found as well without a guide.
     until = search.clock.part(_RELAX)
-    relaxation = None if sparse else Relaxation(arrays, until)
+    relaxation = None if sparse else Relaxation(arrays, until, attackers)
     x = None if relaxation is None else _relaxed(search, relaxation, until, _GUIDE)
     # A first pattern is worth being a little late; the audit of full suppression may follow.
     late = Clock(clock.end + grace(clock.end - search.began) / 2) if clock.end < np.inf else clock
@@ -172,7 +172,7 @@ def _run(search: _Search, as_long: float) -> str:
         rows = np.array(list(against), np.int64)
         if not sparse:
             until = search.clock.part(_RELAX)
-            relaxation = Relaxation(arrays, until)
+            relaxation = Relaxation(arrays, until, attackers)
             x = _relaxed(search, relaxation, until, _GUIDE)
             guide = np.where(book.used > 0, 0.0, _guide(problem, arrays, x))
     # A second pattern follows, with more time. (Whole numbers take theirs either way.)
@@ -191,7 +191,7 @@ def _run(search: _Search, as_long: float) -> str:
         book = _again(search, book, beforehand, builder, x, late)
     if not (search.close_enough or search.clock.over):
         until = search.clock.part(_RELAX if sparse else _CLOSER)
-        relaxation = Relaxation(arrays, until) if relaxation is None else relaxation
+        relaxation = Relaxation(arrays, until, attackers) if relaxation is None else relaxation
         _relaxed(search, relaxation, until)
         # Branch and cut, where that follows, has better bounds of its own.
         if as_long == np.inf and not search.close_enough:

@@ -17,11 +17,12 @@ from csp.attacker.view import positions
 from csp.clock import UNLIMITED, Clock
 from csp.errors import SolverError
 from csp.highs import Model, Status
+from csp.problem.singletons import Attackers
 from csp.solve.cuts import Cut, smallest_step
 from csp.solve.large.first_order import FirstOrder
 from csp.solve.witnesses.field import Field
 
-__all__ = ["CLOSE", "Relaxation", "Relaxed", "conditions", "least"]
+__all__ = ["CLOSE", "Relaxation", "Relaxed", "against_insiders", "conditions", "least"]
 
 # A level that any move reaches.
 _ANY = 1e-9
@@ -69,14 +70,18 @@ class Relaxation:
     field : Field
     clock : Clock
         When to stop writing rows; those of the other relations are missing then.
+    attackers : Attackers, optional
+        Lone contributors, each of whom asks for company that it does not know.
     """
 
-    def __init__(self, field: Field, clock: Clock = UNLIMITED) -> None:
+    def __init__(
+        self, field: Field, clock: Clock = UNLIMITED, attackers: Attackers | None = None
+    ) -> None:
         self._fixed = field.problem.forced & field.open
         self._columns = np.flatnonzero(field.open & ~self._fixed)
         asked = []
         for part in _parts(field.relations):
-            asked.append(_asked(field, part, self._fixed, self._columns))
+            asked.append(_asked(field, part, self._fixed, self._columns, attackers))
             if clock.over:
                 break
         self._rows = csr_array(vstack([part for part, _ in asked]))
@@ -155,13 +160,18 @@ def _parts(relations: csr_array) -> Iterator[csr_array]:
 
 
 def _asked(
-    field: Field, relations: csr_array, fixed: NDArray[np.bool_], columns: NDArray[np.int64]
-) -> tuple[csr_array, NDArray[np.float64]]:
+    field: Field, relations: csr_array, fixed: NDArray[np.bool_], columns: NDArray[np.int64],
+    attackers: Attackers | None,
+) -> tuple[csr_array, NDArray[np.float64]]:  # fmt: skip
     """Write what some relations ask of the cells that are not fixed: rows, and their least values.
 
     Rows that every pattern satisfies are left out.
     """
-    rows = conditions(field, relations)
+    rows, own = _stated(field, relations)
+    if attackers is not None:
+        primary = np.flatnonzero(field.problem.primary[own])
+        known = against_insiders(csr_array(rows[primary]), own[primary], attackers)
+        rows = csr_array(vstack([rows, known]))
     constant = np.asarray(rows @ fixed.astype(np.float64))
     rows = csr_array(rows[:, columns])
     keep = np.flatnonzero((np.diff(rows.indptr) > 0) & (-constant > least(rows)))
@@ -188,6 +198,11 @@ def conditions(field: Field, matrix: csr_array) -> csr_array:
     -------
     (c, n) csr_array of float64
     """
+    return _stated(field, matrix)[0]
+
+
+def _stated(field: Field, matrix: csr_array) -> tuple[csr_array, NDArray[np.int64]]:
+    """Conditions (c, n), and the cell (c,) that each is about."""
     row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     cell = matrix.indices
     live = field.open[cell]
@@ -204,7 +219,45 @@ def conditions(field: Field, matrix: csr_array) -> csr_array:
     share = np.abs(factor[at] / factor[own][which])
     weight = np.minimum(1.0, room * share / need[which])
     weight[other == cell[own][which]] = -1.0
-    return csr_array((weight, (which, other)), shape=(len(own), matrix.shape[1]))
+    rows = csr_array((weight, (which, other)), shape=(len(own), matrix.shape[1]))
+    return rows, cell[own].astype(np.int64)
+
+
+def against_insiders(rows: csr_array, own: NDArray[np.int64], attackers: Attackers) -> csr_array:
+    """Write conditions of primary cells against each lone contributor who knows some of the others.
+
+    To a contributor who knows a cell it gives no room, whether it is suppressed or published. So
+    the others have to move as far without it.
+
+    Parameters
+    ----------
+    rows : (c, n) csr_array of float64
+        Conditions against an outsider (`conditions`).
+    own : (c,) int64
+        The primary cell that each is about.
+    attackers : Attackers
+
+    Returns
+    -------
+    (k, n) csr_array of float64
+        Of each condition and each contributor against whom its cell is guarded.
+    """
+    cells, weights, ends = [], [], [0]
+    for c, p in enumerate(own.tolist()):
+        span = slice(rows.indptr[c], rows.indptr[c + 1])
+        inside, weight = rows.indices[span], rows.data[span]
+        seen: set[bytes] = set()
+        for a in sorted(attackers.touched(inside[inside != p]) - attackers.exempt(p)):
+            left = ~np.isin(inside, attackers.knows[a])
+            if left.tobytes() not in seen:
+                seen.add(left.tobytes())
+                cells.append(inside[left])
+                weights.append(weight[left])
+                ends.append(ends[-1] + len(cells[-1]))
+    shape = len(ends) - 1, rows.shape[1]
+    if not cells:
+        return csr_array(shape)
+    return csr_array((np.concatenate(weights), np.concatenate(cells), ends), shape=shape)
 
 
 def _conditions(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from csp.clock import Clock
+from csp.problem.singletons import Attackers
 from csp.solve.exact.heuristics.construction import round_lp
 from csp.solve.exact.separation import cut_rounds
 from csp.solve.exact.state import Run
@@ -19,7 +20,8 @@ _GUIDED_ROUNDS = (3, 6, 12, 24)
 
 def bound_by_relations(run: Run, until: Clock) -> None:
     """Take the cuts that relations ask by themselves: most of what rounds find in that time."""
-    relaxed = Relaxation(Field(run.problem), until).solve(clock=until)
+    attackers = Attackers(run.problem) if run.problem.alone.any() else None
+    relaxed = Relaxation(Field(run.problem), until, attackers).solve(clock=until)
     run.raise_bound(relaxed.bound)
     run.master.add(list(relaxed.cuts))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,10 @@ from csp.audits.audit import judge
 from csp.audits.claims import Claim
 from csp.clock import Clock, now
 from csp.errors import CertificateError, OutOfTime, SolverError
+from csp.problem.singletons import Attackers
 from csp.solve import incumbent
 from csp.solve.large import engine, relaxation
-from csp.solve.large.relaxation import CLOSE, Relaxation, conditions
+from csp.solve.large.relaxation import CLOSE, Relaxation, against_insiders, conditions
 from csp.solve.witnesses.axes import Axes
 from csp.solve.witnesses.construct import Builder
 from csp.solve.witnesses.field import Field, Witness
@@ -261,6 +263,51 @@ def test_the_relaxation_is_what_a_linear_program_of_its_rows_says() -> None:
 
     agree()
     assert any(compared)
+
+
+def test_rows_against_lone_contributors_hold_for_every_safe_pattern() -> None:
+    written = []
+
+    @settings(max_examples=60)
+    @given(problems(STRUCTURES["hierarchy"], max_free=7, singletons=True))
+    def hold(problem: Problem) -> None:
+        field, attackers = Field(problem), Attackers(problem)
+        outside, against = Relaxation(field), Relaxation(field, attackers=attackers)
+        best = oracles.best_pattern(problem)
+        least = outside.solve().bound, against.solve().bound
+        if best is None:
+            return
+        cost = int(problem.cost[np.array(best) & problem.free].sum())
+        assert least[0] <= least[1] + 2 * CLOSE * max(1.0, cost)
+        assert least[1] <= cost + 1e-6
+        rows = conditions(field, field.relations)
+        primary = np.flatnonzero(problem.primary)
+        own = np.array([int(row.argmin()) for row in rows.toarray()])
+        known = against_insiders(rows, own, attackers).toarray()
+        written.append(len(known))
+        free = np.flatnonzero(problem.free)
+        for bits in product((False, True), repeat=len(free)):
+            pattern = problem.forced.copy()
+            pattern[free] = bits
+            if oracles.is_safe(problem, pattern):
+                kept = known[np.isin(known.argmin(axis=1), primary)]
+                assert (kept @ pattern > -1e-9).all()
+
+    hold()
+    assert any(written)
+
+
+def test_a_lone_contributor_asks_for_one_cell_more() -> None:
+    """Two lone contributors of a row each know their own cell, and together they are its total."""
+    table = Table.from_array([[3, 5, 6, 7], [9, 9, 9, 9], [9, 9, 9, 9]])
+    primary = np.zeros(table.n_cells, bool)
+    primary[[table.position(("1", "1")), table.position(("1", "2"))]] = True
+    problem = Problem.of(table, primary, spl=1, singletons=primary, publish=table.margins)
+    field = Field(problem)
+    outsider = Relaxation(field).whole()
+    # Against each of them the row needs a third cell, and with it a third column.
+    assert (outsider, Relaxation(field, attackers=Attackers(problem)).whole()) == (2, 4)
+    assert suppress(problem).cost == 4
 
 
 def test_the_whole_relaxation_is_what_an_integer_program_of_its_rows_says() -> None:
