@@ -1,7 +1,8 @@
 """Small tables with a history, and generators of tables by seed.
 
 `synthetic` draws small ones, `business_patterns` a publication of any size, and
-`overlapping_patterns` a second one that undoes what the first withholds.
+`overlapping_patterns` a second one that undoes what the first withholds. `whole_number_blocks` are
+parts of such publications that only whole numbers disclose.
 
 Every file in the folder ``data`` names its source; tests state what is known of each.
 """

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
+from instances.whole_number_blocks import STEP, WholeBlock, block_places
 
 __all__ = ["BusinessPatterns", "business_patterns"]
 
@@ -34,6 +35,9 @@ _SHARES = (0.54, 0.19, 0.127, 0.088, 0.029, 0.018, 0.005, 0.003)
 _FEW = 5
 """Establishments of a cell below which its employment is withheld."""
 
+_BLOCKS = 4
+"""Least blocks of cells that only whole numbers disclose, where there is a place."""
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class BusinessPatterns:
@@ -50,7 +54,8 @@ class BusinessPatterns:
     planted : dict of str to (k,) int64
         Rows that were made to be known: "exact" by one relation, "levels" by a relation of another
         level that only holds once one of the first kind is known, "several" by several relations
-        at once of which none suffices, "bounds" by the ends of ranges.
+        at once of which none suffices, "bounds" by the ends of ranges, "whole" by nothing but that
+        employees are whole: fractions leave them a range (`instances.whole_number_blocks`).
     """
 
     columns: dict[str, NDArray[Any]]
@@ -111,9 +116,11 @@ def business_patterns(
     area, over = _areas(states, counties)
     leaves = _leaves(naics, area, industries, counties, rng)
     pairs = _made_empty(leaves, above, rng)
+    blocks = _with_blocks(leaves, pairs, above, over)
     cells = _Cells.summed(leaves, above, over)
-    hidden = cells.complemented(leaves.few)
-    planted = _planted(cells, hidden, pairs, rng)
+    hidden = cells.sums[:, 0] < _FEW
+    cells.complement(hidden, np.zeros(len(hidden), bool))
+    planted = _planted(cells, hidden, pairs, [block.moves(above, over) for block in blocks], rng)
     return BusinessPatterns(
         _columns(cells, naics, area, hidden), cells.sums[:, 1], cells.sums[:, 2], planted
     )
@@ -168,7 +175,6 @@ class _Leaves:
     industry: NDArray[np.int64]
     county: NDArray[np.int64]
     sums: NDArray[np.int64]  # establishments, employment, payroll, then establishments by size
-    few: int = _FEW
 
 
 def _leaves(
@@ -206,6 +212,47 @@ def _made_empty(
     pairs = np.column_stack([order[chosen], order[chosen + 1]])
     leaves.sums[pairs.ravel(), 1] = 0
     return pairs
+
+
+def _with_blocks(
+    leaves: _Leaves, pairs: NDArray[np.int64], above: NDArray[np.int64], over: NDArray[np.int64]
+) -> list[WholeBlock]:
+    """Put establishments where blocks of cells that whole numbers disclose need them.
+
+    A block that needs one of the pairs that have no employee is left out.
+    """
+    # Twice as many as are wanted: some lie too close to other things.
+    most = 2 * max(_BLOCKS, len(leaves.industry) // 40_000)
+    empty = {*zip(*(own[pairs.ravel()].tolist() for own in (leaves.industry, leaves.county)),
+                  strict=True)}  # fmt: skip
+    blocks = [
+        block for block in block_places(leaves.industry, leaves.county, above, over, most)
+        if not empty & {*zip(*(own.tolist() for own in block.leaves()[:2]), strict=True)}
+    ]  # fmt: skip
+    width = len(over)
+    keys = leaves.industry * width + leaves.county
+    starts = np.array([low for low, _ in _SIZES])
+    more: list[tuple[int, int]] = []
+    sums = []
+    for block in blocks:
+        for industry, county, employed in np.column_stack(block.leaves()).tolist():
+            line = np.zeros(leaves.sums.shape[1], np.int64)
+            line[:3] = 1, employed, 30 * employed
+            line[3 + max(0, int(np.searchsorted(starts, employed, side="right")) - 1)] = 1
+            at = int(np.searchsorted(keys, industry * width + county))
+            if at < len(keys) and keys[at] == industry * width + county:
+                leaves.sums[at] = line
+            else:
+                more.append((industry, county))
+                sums.append(line)
+    if more:
+        leaves.industry, leaves.county = (
+            np.concatenate([old, np.array(new, np.int64)])
+            for old, new in zip((leaves.industry, leaves.county), zip(*more, strict=True),
+                                strict=True)
+        )  # fmt: skip
+        leaves.sums = np.vstack([leaves.sums, *sums])
+    return blocks
 
 
 @dataclass(slots=True, eq=False)
@@ -276,28 +323,31 @@ class _Cells:
         rows, first = np.unique(row[order], return_index=True)
         return rows, cell[order][first]
 
-    def complemented(self, few: int) -> NDArray[np.bool_]:
-        """Cells with few establishments, and others until no relation withholds one alone."""
-        hidden = self.sums[:, 0] < few
+    def complement(self, hidden: NDArray[np.bool_], published: NDArray[np.bool_]) -> None:
+        """Withhold more until no relation withholds one cell alone, but for what is published."""
         for _ in range(30):
             before = int(hidden.sum())
             for d in range(2):
-                _, more = self.picked(d, self.counts(hidden)[d] == 1, ~hidden)
+                _, more = self.picked(d, self.counts(hidden)[d] == 1, ~hidden & ~published)
                 hidden[more] = True
             if int(hidden.sum()) == before:
                 break
-        return hidden
 
 
 # ---- what is known by mistake --------------------------------------------------------------------
 
 
 def _planted(
-    cells: _Cells, hidden: NDArray[np.bool_], pairs: NDArray[np.int64], rng: np.random.Generator
-) -> dict[str, NDArray[np.int64]]:
+    cells: _Cells, hidden: NDArray[np.bool_], pairs: NDArray[np.int64],
+    blocks: list[tuple[NDArray[np.int64], NDArray[np.int64]]], rng: np.random.Generator,
+) -> dict[str, NDArray[np.int64]]:  # fmt: skip
     """Change what is withheld so that some cells are known; returns them by how they are."""
     empty = cells.of_leaf[pairs]
-    several, kept = _bridges(cells, hidden, max(1, len(hidden) // 100_000))
+    busy = np.zeros(len(hidden), bool)
+    busy[empty.ravel()] = True
+    whole = _in_blocks(cells, hidden, blocks, busy, max(_BLOCKS, len(hidden) // 50_000))
+    several, kept = _bridges(cells, hidden, busy, max(1, len(hidden) // 100_000))
+    kept = np.concatenate([kept, whole])
     hidden[empty] = True
     alone = np.zeros(len(hidden), bool)
     alone[cells.parents[0][empty[:, 0]]] = True
@@ -311,7 +361,8 @@ def _planted(
     known = np.zeros(len(hidden), bool)
     known[exact] = True
     levels = _left_alone(cells, hidden, known, fixed | known, rng)
-    found = {"exact": exact, "levels": levels, "several": several, "bounds": np.unique(empty)}
+    found = {"exact": exact, "levels": levels, "several": several, "bounds": np.unique(empty),
+             "whole": np.unique(whole)}  # fmt: skip
     return {kind: rows[hidden[rows]] for kind, rows in found.items()}
 
 
@@ -343,9 +394,11 @@ def _left_alone(
 
 
 def _bridges(
-    cells: _Cells, hidden: NDArray[np.bool_], count: int
+    cells: _Cells, hidden: NDArray[np.bool_], busy: NDArray[np.bool_], count: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Withhold two squares of cells and one cell that joins them, which their sums disclose.
+
+    None where cells are `busy` with other things.
 
     Returns the joining cells, and all cells that must stay withheld.
     """
@@ -378,15 +431,58 @@ def _bridges(
         wanted = [(a, p), (a, q), (b, p), (b, q), (c, r), (c, s), (d, r), (d, s), (a, r)]
         block = [place[pair] for pair in wanted]
         # Every other cell of these eight sums is published.
+        beside = np.zeros(len(hidden), bool)
         for way, at in ((1, [place[i, p] for i in (a, b, c, d)]),
                         (0, [place[a, j] for j in (p, q, r, s)])):  # fmt: skip
             totals = np.zeros(len(hidden), bool)
             totals[cells.parents[way][at]] = True
-            hidden[cells.members(way, totals)[1]] = False
+            beside[cells.members(way, totals)[1]] = True
+        if (busy & beside).any():
+            continue
+        hidden[beside] = False
         hidden[block] = True
         joined.append(block[-1])
         kept += block
     return np.array(joined, np.int64), np.array(kept, np.int64)
+
+
+def _in_blocks(
+    cells: _Cells, hidden: NDArray[np.bool_],
+    blocks: list[tuple[NDArray[np.int64], NDArray[np.int64]]], busy: NDArray[np.bool_], count: int,
+) -> NDArray[np.int64]:  # fmt: skip
+    """Withhold blocks of cells that only whole numbers disclose; returns these cells.
+
+    All else in their relations is published, so that none may hold a cell that is `busy`.
+    """
+    width = int(cells.area.max()) + 1
+    keys = cells.industry * width + cells.area
+    ends = np.append(STARTS, np.iinfo(np.int64).max // 4)
+    found: list[NDArray[np.int64]] = []
+    published = np.zeros(len(hidden), bool)
+    for pairs, by in blocks:
+        if len(found) == count:
+            break
+        block = np.searchsorted(keys, pairs @ np.array([width, 1]))
+        beside = np.zeros(len(hidden), bool)
+        for d in range(2):
+            totals = np.zeros(len(hidden), bool)
+            up = cells.parents[d][block]
+            totals[np.concatenate([block, up[up >= 0]])] = True
+            beside[cells.members(d, totals)[1]] = True
+        value = cells.sums[block, 1]
+        size = np.searchsorted(STARTS, value, side="right")
+        moved = value + STEP * by
+        # A class of size that ends nearer leaves nothing to fractions.
+        free = (ends[size - 1] <= moved) & (moved <= ends[size] - 1)
+        if (busy & beside).any() or not free.all():
+            continue
+        hidden[beside] = False
+        hidden[block] = True
+        busy[block] = True
+        published |= beside
+        found.append(block)
+    cells.complement(hidden, published)
+    return np.concatenate([np.zeros(0, np.int64), *found])
 
 
 # ---- as published --------------------------------------------------------------------------------
