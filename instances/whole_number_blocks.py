@@ -7,9 +7,9 @@ and on the right a state; all of these moves are 0 in what lies above both. Of t
 by 2 steps 1 unit is left, so that fractions allow half a step and whole numbers none.
 
 A table of two dimensions of which one has a single level is a network, whose moves are sums of such
-by -1, 0 and 1, so that fractions disclose all that whole numbers do: both must be nested. A search by integer programs for a block with a 2, in trees of two
-groups of two codes each, stopped without proof at 25 cells. That no smaller one exists is not
-known.
+by -1, 0 and 1, so that fractions disclose all that whole numbers do: both must be nested. A search
+by integer programs for a block with a 2, in trees of two groups of two codes each, stopped without
+proof at 25 cells. That no smaller one exists is not known.
 """
 
 from __future__ import annotations
