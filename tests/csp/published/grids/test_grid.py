@@ -282,7 +282,7 @@ def test_a_header_of_single_letters_that_comes_back_is_left_out() -> None:
     assert len(release.pattern) == 12
 
 
-@pytest.mark.parametrize("years", [(2020,) * 4, (2010, 2020) * 2, (2015, 2005) * 2, (1999, 2000) * 2])
+@pytest.mark.parametrize("years", [(2020,) * 4, (2010, 2020) * 2, (2015, 2005) * 2])
 @pytest.mark.parametrize("corner", ["", "Year", "Jahr"])
 def test_years_below_another_header_are_a_header(years, corner) -> None:
     names = ["Men", "Women"] * 2 if len({*years}) == 1 else ["Men", "Men", "Women", "Women"]
