@@ -69,12 +69,15 @@ def legend_of(rows: Sequence[Sequence[Any]]) -> dict[str, str]:
     """
     found: dict[str, set[str]] = {}
     near = rows if len(rows) <= _FIRST + _LAST else [*rows[:_FIRST], *rows[-_LAST:]]
-    for row in near:
-        texts = [text for item in row if (text := sign_of(item))]
+    lines = [[text for item in row if (text := sign_of(item))] for row in near]
+    last = max((i for i, line in enumerate(lines) if any(map(is_number, line[1:]))), default=0)
+    below = next((i for i in range(last + 1, len(lines)) if not lines[i]), len(lines))
+    for i, texts in enumerate(lines):
         if not texts or any(map(is_number, texts[1:])):
             continue
         pairs = _said(", ".join(texts))
-        if not pairs and len(texts) == 2 and len(texts[0]) <= 4 < len(texts[1]):
+        # Two entries right below the numbers may be a label and a cell.
+        if not pairs and i > below and len(texts) == 2 and len(texts[0]) <= 4 < len(texts[1]):
             pairs = [(texts[0], texts[1])]
         for sign, words in pairs:
             kind = next((kind for kind, means in _WORDS if means.search(words)), "")

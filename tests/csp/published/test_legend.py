@@ -40,7 +40,9 @@ def test_lines_that_tell_of_signs(line, meaning) -> None:
 
 
 def test_two_columns_and_what_contradicts_itself() -> None:
-    assert legend_of([["x", "suppressed"], [".", "not available"]]) == {
+    table = [["r", "n"], ["a", 3], ["b", "suppressed"]]
+    assert legend_of(table) == {}
+    assert legend_of([*table, [], ["x", "suppressed"], [".", "not available"]]) == {
         "x": "withheld", ".": "unknown",
     }  # fmt: skip
     assert legend_of([["x = suppressed"], ["x = not applicable"]]) == {}
