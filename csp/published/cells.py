@@ -176,20 +176,13 @@ def published_cells(
     upper[order] = high
     _check_negative(values, names, labels, told)
     relations = sums(labels.codes, found)
-    if within:
-        _check_within(units, low, high)
-        inexact = np.zeros(n, bool)
-        inexact[order] = (low < high) & (low > -UNBOUNDED) & (high < UNBOUNDED)
-        hidden, ranged, values = hidden | inexact, ranged | inexact, np.where(inexact, 0, values)
-        notes.append(
-            f"the ends that stand beside {int(inexact.sum())} numbers are read as how these are "
-            "rounded, since no cell is withheld"
-        )
     made = Published(
         values, hidden, ranged, classed, empty, unavailable, lower, upper, relations, labels, names,
         tuple(dimension.root for dimension in found), scale, _counts(counts, order, n, told), (),
         rests, relations.shape[0] - rows_of_rests(labels.codes, found),
     )  # fmt: skip
+    if within:
+        made = _with_ends(made, order, units, notes)
     if not told.exact:
         made = _with_slack(made, slack, least, told, notes)
     notes += unbound_notes(
@@ -359,9 +352,17 @@ def _bounds(
     return low, high
 
 
-def _check_within(
-    units: NDArray[np.int64], low: NDArray[np.int64], high: NDArray[np.int64]
-) -> None:
+def _with_ends(
+    made: Published, order: NDArray[np.int64], units: NDArray[np.int64], notes: list[str]
+) -> Published:
+    """Let each published number stand for all between the ends beside it.
+
+    Raises
+    ------
+    InputError
+        If it is not one of these (row named).
+    """
+    low, high = made.lower[order], made.upper[order]
     outside = (units < low) | (high < units)
     if outside.any():
         i = int(np.argmax(outside))
@@ -370,6 +371,17 @@ def _check_within(
             "leave their columns out"
         )
         raise InputError(msg)
+    inexact = np.zeros(len(made.values), bool)
+    # A number without both ends is taken as it stands.
+    inexact[order] = (low < high) & (low > -UNBOUNDED) & (high < UNBOUNDED)
+    notes.append(
+        f"the ends that stand beside {int(inexact.sum())} numbers are read as how these are "
+        "rounded, since no cell is withheld"
+    )
+    return replace(
+        made, values=np.where(inexact, 0, made.values), hidden=made.hidden | inexact,
+        ranged=made.ranged | inexact,
+    )  # fmt: skip
 
 
 _NO_END = frozenset({"", "inf", "infinity", "\u221e"})
