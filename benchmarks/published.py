@@ -75,6 +75,7 @@ def measured(size: str) -> dict[str, Any]:
     known = np.zeros(len(release.pattern), bool)
     known[found.cells[found.whole]] = True
     planted = np.unique(np.concatenate([*drawn.planted.values()]))
+    only_whole = found.cells[found.whole & ~found.exact]
     return {
         "cells": len(release.pattern),
         "withheld": len(found.cells),
@@ -92,6 +93,7 @@ def measured(size: str) -> dict[str, Any]:
         "between": int(widths.between.sum()),
         "planted": len(planted),
         "planted_found": int(known[planted].sum()),
+        "planted_whole": int(np.isin(drawn.planted["whole"], only_whole).sum()),
         "wrong": int(((widths.lower > true) | (widths.upper < true)).sum()),
         "parallel": parallel,
         "settled": found.settled,
@@ -163,8 +165,8 @@ def main() -> None:
         return
     typer.echo(
         "| cells | withheld | relations | made | read | judged | memory | by relations | by bounds "
-        "| as whole numbers, looked at | planted, found | narrow | between | widths | parallel "
-        "| programs: cells in a minute | all |"
+        "| as whole numbers, looked at | planted, found, as whole numbers | narrow | between "
+        "| widths | parallel | programs: cells in a minute | all |"
     )
     typer.echo("|" + "---|" * 17)
     for size in SIZES if len(sys.argv) < 2 else sys.argv[1:]:
@@ -183,7 +185,8 @@ def main() -> None:
             f"| {facts['make']:.1f} s | {facts['read']:.1f} s | {facts['judge']:.1f} s "
             f"| {facts['memory']:.1f} GiB | {facts['linear']:,} | {facts['bounds']:,} "
             f"| {facts['whole']:,}, {facts['looked_at']:,} "
-            f"| {facts['planted']:,}, {facts['planted_found']:,} | {facts['narrow']:,} "
+            f"| {facts['planted']:,}, {facts['planted_found']:,}, {facts['planted_whole']:,} "
+            f"| {facts['narrow']:,} "
             f"| {facts['between']:,} | {facts['widths']:.1f} s | {facts['parallel']:,} "
             f"| {plain['done']:,} | {hours} |"
         )

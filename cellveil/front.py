@@ -70,7 +70,27 @@ def made_ready(command: Any, name: str) -> Any:
         leaf.params += _switches(json="summary" in {param.name for param in leaf.params})
         # An example is one line, to be copied: the mark keeps the parser from wrapping it.
         leaf.help = (leaf.help or "").replace("\n\n$ ", "\n\n\b\n$ ")
+        leaf.parse_args = _each_once(leaf)
     return command
+
+
+def _each_once(leaf: Any) -> Callable[[Any, list[str]], Any]:
+    """Return how a command reads its arguments, where the last of several would count in silence.
+
+    Switches may come back: they say the same again, or the opposite.
+    """
+    parse = leaf.parse_args
+
+    def read(ctx: Any, args: list[str]) -> Any:
+        _, _, order = leaf.make_parser(ctx).parse_args([*args])
+        for param in leaf.params:
+            option = param.opts[0].startswith("-")
+            single = option and not (param.multiple or param.is_flag or param.count)
+            if single and sum(one is param for one in order) > 1:
+                refuse(f"{' or '.join(param.opts)} is given several times and takes one; keep one")
+        return parse(ctx, args)
+
+    return read
 
 
 def _leaves(group: Any) -> Iterator[Any]:

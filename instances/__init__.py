@@ -1,7 +1,9 @@
 """Small tables with a history, and generators of tables by seed.
 
 `synthetic` draws small ones, `business_patterns` a publication of any size, and
-`overlapping_patterns` a second one that undoes what the first withholds.
+`overlapping_patterns` a second one that undoes what the first withholds. `publication_cells`
+are the cells of the first, `planted_cells` those that it discloses, and `whole_number_blocks` parts
+of it that only whole numbers disclose.
 
 Every file in the folder ``data`` names its source; tests state what is known of each.
 """

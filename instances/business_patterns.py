@@ -16,14 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
+from instances.planted_cells import BLOCKS, plant
+from instances.publication_cells import FLAGS, STARTS, Cells, Leaves
+from instances.whole_number_blocks import WholeBlock, block_places
 
 __all__ = ["BusinessPatterns", "business_patterns"]
-
-FLAGS = np.array(["A", "B", "C", "E", "F", "G", "H", "I", "J", "K", "L", "M"])
-"""Classes of employment of withheld cells."""
-
-STARTS = np.array([0, 20, 100, 250, 500, 1000, 2500, 5000, 10000, 25000, 50000, 100000])
-"""Least employment of each class."""
 
 _SIZES = ((1, 4), (5, 9), (10, 19), (20, 49), (50, 99), (100, 249), (250, 499), (500, 999))
 """Classes of size of establishments, by employment."""
@@ -50,7 +47,8 @@ class BusinessPatterns:
     planted : dict of str to (k,) int64
         Rows that were made to be known: "exact" by one relation, "levels" by a relation of another
         level that only holds once one of the first kind is known, "several" by several relations
-        at once of which none suffices, "bounds" by the ends of ranges.
+        at once of which none suffices, "bounds" by the ends of ranges, "whole" by nothing but that
+        employees are whole: fractions leave them a range (`instances.whole_number_blocks`).
     """
 
     columns: dict[str, NDArray[Any]]
@@ -111,9 +109,11 @@ def business_patterns(
     area, over = _areas(states, counties)
     leaves = _leaves(naics, area, industries, counties, rng)
     pairs = _made_empty(leaves, above, rng)
-    cells = _Cells.summed(leaves, above, over)
-    hidden = cells.complemented(leaves.few)
-    planted = _planted(cells, hidden, pairs, rng)
+    blocks = _with_blocks(leaves, pairs, above, over)
+    cells = Cells.summed(leaves, above, over)
+    hidden = cells.sums[:, 0] < _FEW
+    cells.complement(hidden, np.zeros(len(hidden), bool))
+    planted = plant(cells, hidden, pairs, [block.moves(above, over) for block in blocks], rng)
     return BusinessPatterns(
         _columns(cells, naics, area, hidden), cells.sums[:, 1], cells.sums[:, 2], planted
     )
@@ -161,20 +161,10 @@ def _areas(states: int, counties: int) -> tuple[NDArray[Any], NDArray[np.int64]]
 # ---- cells ---------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True, eq=False)
-class _Leaves:
-    """Industries of six digits by county: where there is an establishment."""
-
-    industry: NDArray[np.int64]
-    county: NDArray[np.int64]
-    sums: NDArray[np.int64]  # establishments, employment, payroll, then establishments by size
-    few: int = _FEW
-
-
 def _leaves(
     naics: NDArray[Any], area: NDArray[Any], industries: int, counties: int,
     rng: np.random.Generator,
-) -> _Leaves:  # fmt: skip
+) -> Leaves:  # fmt: skip
     size = rng.lognormal(0, 1.5, counties)
     common = rng.lognormal(0, 1.5, industries)
     mean = 0.95 * np.outer(common / common.mean(), size / size.mean())
@@ -187,11 +177,11 @@ def _leaves(
         employment += by_size[:, k] * low + rng.binomial(by_size[:, k] * (high - low), 0.4)
     payroll = np.rint(employment * rng.lognormal(3.3, 0.4, len(est))).astype(np.int64)
     sums = np.column_stack([est, employment, payroll, by_size]).astype(np.int64)
-    return _Leaves(industry + len(naics) - industries, county + len(area) - counties, sums)
+    return Leaves(industry + len(naics) - industries, county + len(area) - counties, sums)
 
 
 def _made_empty(
-    leaves: _Leaves, above: NDArray[np.int64], rng: np.random.Generator
+    leaves: Leaves, above: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """Pairs of cells below one cell that have no employee in the week that counts, (k, 2) codes.
 
@@ -208,192 +198,52 @@ def _made_empty(
     return pairs
 
 
-@dataclass(slots=True, eq=False)
-class _Cells:
-    """All cells, each by its industry and area, and the cell above it in each of the two ways."""
+def _with_blocks(
+    leaves: Leaves, pairs: NDArray[np.int64], above: NDArray[np.int64], over: NDArray[np.int64]
+) -> list[WholeBlock]:
+    """Put establishments where blocks of cells that whole numbers disclose need them.
 
-    industry: NDArray[np.int64]
-    area: NDArray[np.int64]
-    sums: NDArray[np.int64]
-    parents: NDArray[np.int64]  # (2, n); -1 for none
-    of_leaf: NDArray[np.int64]
-
-    @classmethod
-    def summed(cls, leaves: _Leaves, above: NDArray[np.int64], over: NDArray[np.int64]) -> _Cells:
-        """Add up what was drawn, level by level."""
-        width = len(over)
-        parts: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
-        industry, of_leaf = leaves.industry, np.zeros(0, np.int64)
-        while (industry >= 0).all():
-            area = leaves.county
-            while (area >= 0).all():
-                key, which = np.unique(industry * width + area, return_inverse=True)
-                sums = np.zeros((len(key), leaves.sums.shape[1]), np.int64)
-                for k in range(sums.shape[1]):
-                    # Exact: floats hold whole numbers up to 2**53.
-                    sums[:, k] = np.bincount(which, leaves.sums[:, k]).astype(np.int64)
-                parts.append((key, sums))
-                area = over[area]
-            industry = above[industry]
-        keys = np.concatenate([key for key, _ in parts])
-        order = np.argsort(keys)
-        keys, sums = keys[order], np.concatenate([part for _, part in parts])[order]
-        industry, area = keys // width, keys % width
-        parents = np.full((2, len(keys)), -1, np.int64)
-        up, out = above[industry], over[area]
-        parents[0, up >= 0] = np.searchsorted(keys, (up * width + area)[up >= 0])
-        parents[1, out >= 0] = np.searchsorted(keys, (industry * width + out)[out >= 0])
-        of_leaf = np.searchsorted(keys, leaves.industry * width + leaves.county)
-        return cls(industry, area, sums, parents, of_leaf)
-
-    def counts(self, flags: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """How many of some cells are in the relation below each cell, (2, n); 0 if there is none.
-
-        Relations are numbered by their total and the way in which it adds up.
-        """
-        found = np.zeros_like(self.parents)
-        for d, parent in enumerate(self.parents):
-            below = np.bincount(parent[parent >= 0], minlength=len(parent)) > 0
-            there = flags & (parent >= 0)
-            found[d] = np.bincount(parent[there], minlength=len(parent))
-            found[d] += flags & below
-        return found
-
-    def members(self, d: int, totals: NDArray[np.bool_]) -> tuple[NDArray[np.int64], ...]:
-        """Relations and their cells, in some relations of one way."""
-        parent = self.parents[d]
-        parts = np.flatnonzero((parent >= 0) & totals[parent])
-        tops = np.flatnonzero(totals)
-        return np.concatenate([parent[parts], tops]), np.concatenate([parts, tops])
-
-    def picked(
-        self, d: int, totals: NDArray[np.bool_], flags: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Of each of some relations the smallest of some cells: relations and cells."""
-        row, cell = self.members(d, totals)
-        row, cell = row[flags[cell]], cell[flags[cell]]
-        order = np.lexsort((self.sums[cell, 1], cell == row, row))
-        rows, first = np.unique(row[order], return_index=True)
-        return rows, cell[order][first]
-
-    def complemented(self, few: int) -> NDArray[np.bool_]:
-        """Cells with few establishments, and others until no relation withholds one alone."""
-        hidden = self.sums[:, 0] < few
-        for _ in range(30):
-            before = int(hidden.sum())
-            for d in range(2):
-                _, more = self.picked(d, self.counts(hidden)[d] == 1, ~hidden)
-                hidden[more] = True
-            if int(hidden.sum()) == before:
-                break
-        return hidden
-
-
-# ---- what is known by mistake --------------------------------------------------------------------
-
-
-def _planted(
-    cells: _Cells, hidden: NDArray[np.bool_], pairs: NDArray[np.int64], rng: np.random.Generator
-) -> dict[str, NDArray[np.int64]]:
-    """Change what is withheld so that some cells are known; returns them by how they are."""
-    empty = cells.of_leaf[pairs]
-    several, kept = _bridges(cells, hidden, max(1, len(hidden) // 100_000))
-    hidden[empty] = True
-    alone = np.zeros(len(hidden), bool)
-    alone[cells.parents[0][empty[:, 0]]] = True
-    _, others = cells.members(0, alone)
-    hidden[np.setdiff1d(others, np.concatenate([empty.ravel(), kept]))] = False
-    hidden[kept] = True
-    # From here on cells are only published: what is known stays so.
-    fixed = np.zeros(len(hidden), bool)
-    fixed[np.concatenate([empty.ravel(), kept])] = True
-    exact = _left_alone(cells, hidden, np.zeros(len(hidden), bool), fixed, rng)
-    known = np.zeros(len(hidden), bool)
-    known[exact] = True
-    levels = _left_alone(cells, hidden, known, fixed | known, rng)
-    found = {"exact": exact, "levels": levels, "several": several, "bounds": np.unique(empty)}
-    return {kind: rows[hidden[rows]] for kind, rows in found.items()}
-
-
-def _left_alone(
-    cells: _Cells, hidden: NDArray[np.bool_], known: NDArray[np.bool_], fixed: NDArray[np.bool_],
-    rng: np.random.Generator,
-) -> NDArray[np.int64]:  # fmt: skip
-    """Publish one of two unknown cells of some relations; returns the other ones.
-
-    With `known` cells, only of relations that hold one of these.
+    A block that needs one of the pairs that have no employee is left out.
     """
-    open_to = hidden & ~known
-    found = []
-    for d in range(2):
-        totals = cells.counts(open_to)[d] == 2
-        if known.any():
-            totals &= cells.counts(hidden & known)[d] > 0
-        rows, shown = cells.picked(d, totals, open_to & ~fixed)
-        some = rng.choice(len(rows), min(len(rows), max(2, len(hidden) // 5000)), replace=False)
-        chosen = np.zeros(len(hidden), bool)
-        chosen[rows[some]] = True
-        hidden[shown[some]] = False
-        cell = cells.members(d, chosen)[1]
-        left = cell[hidden[cell] & ~known[cell]]
-        found.append(left)
-        open_to &= hidden
-        fixed[left] = True
-    return np.unique(np.concatenate(found))
-
-
-def _bridges(
-    cells: _Cells, hidden: NDArray[np.bool_], count: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Withhold two squares of cells and one cell that joins them, which their sums disclose.
-
-    Returns the joining cells, and all cells that must stay withheld.
-    """
-    place = {
-        key: i
-        for i, key in enumerate(zip(cells.industry.tolist(), cells.area.tolist(), strict=True))
-    }
-    leaf = np.zeros(len(hidden), bool)
-    leaf[cells.of_leaf] = True
-    sibling, state = cells.parents
-    joined: list[int] = []
-    kept: list[int] = []
-    lines: dict[tuple[int, int], list[int]] = {}
-    for cell in cells.of_leaf.tolist():
-        # Industries below one code, in one state.
-        key = int(cells.industry[sibling[cell]]), int(cells.area[state[cell]])
-        lines.setdefault(key, []).append(cell)
-    for members in lines.values():
-        if len(joined) == count:
-            break
-        rows = sorted({int(cells.industry[c]) for c in members})
-        if len(rows) < 4:
-            continue
-        held = [{int(cells.area[c]) for c in members if cells.industry[c] == r} for r in rows[:4]]
-        shared = sorted(set.intersection(*held))
-        if len(shared) < 4:
-            continue
-        a, b, c, d = rows[:4]
-        p, q, r, s = shared[:4]
-        wanted = [(a, p), (a, q), (b, p), (b, q), (c, r), (c, s), (d, r), (d, s), (a, r)]
-        block = [place[pair] for pair in wanted]
-        # Every other cell of these eight sums is published.
-        for way, at in ((1, [place[i, p] for i in (a, b, c, d)]),
-                        (0, [place[a, j] for j in (p, q, r, s)])):  # fmt: skip
-            totals = np.zeros(len(hidden), bool)
-            totals[cells.parents[way][at]] = True
-            hidden[cells.members(way, totals)[1]] = False
-        hidden[block] = True
-        joined.append(block[-1])
-        kept += block
-    return np.array(joined, np.int64), np.array(kept, np.int64)
+    # Twice as many as are wanted: some lie too close to other things.
+    most = 2 * max(BLOCKS, len(leaves.industry) // 40_000)
+    empty = {*zip(*(own[pairs.ravel()].tolist() for own in (leaves.industry, leaves.county)),
+                  strict=True)}  # fmt: skip
+    blocks = [
+        block for block in block_places(leaves.industry, leaves.county, above, over, most)
+        if not empty & {*zip(*(own.tolist() for own in block.leaves()[:2]), strict=True)}
+    ]  # fmt: skip
+    width = len(over)
+    keys = leaves.industry * width + leaves.county
+    starts = np.array([low for low, _ in _SIZES])
+    more: list[tuple[int, int]] = []
+    sums = []
+    for block in blocks:
+        for industry, county, employed in np.column_stack(block.leaves()).tolist():
+            line = np.zeros(leaves.sums.shape[1], np.int64)
+            line[:3] = 1, employed, 30 * employed
+            line[3 + max(0, int(np.searchsorted(starts, employed, side="right")) - 1)] = 1
+            at = int(np.searchsorted(keys, industry * width + county))
+            if at < len(keys) and keys[at] == industry * width + county:
+                leaves.sums[at] = line
+            else:
+                more.append((industry, county))
+                sums.append(line)
+    if more:
+        leaves.industry, leaves.county = (
+            np.concatenate([old, np.array(new, np.int64)])
+            for old, new in zip((leaves.industry, leaves.county), zip(*more, strict=True),
+                                strict=True)
+        )  # fmt: skip
+        leaves.sums = np.vstack([leaves.sums, *sums])
+    return blocks
 
 
 # ---- as published --------------------------------------------------------------------------------
 
 
 def _columns(
-    cells: _Cells, naics: NDArray[Any], area: NDArray[Any], hidden: NDArray[np.bool_]
+    cells: Cells, naics: NDArray[Any], area: NDArray[Any], hidden: NDArray[np.bool_]
 ) -> dict[str, NDArray[Any]]:
     est, employment, payroll = cells.sums[:, :3].T
     sizes = FLAGS[np.searchsorted(STARTS, employment, side="right") - 1]

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from instances.business_patterns import FLAGS, STARTS, BusinessPatterns
+from instances.business_patterns import BusinessPatterns
+from instances.publication_cells import FLAGS, STARTS
 
 __all__ = ["OverlappingPatterns", "overlapping_patterns"]
 

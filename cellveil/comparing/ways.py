@@ -21,7 +21,7 @@ from attacks.rounding_known.closest_tables import undo_rounding
 from csp.clock import Clock
 from csp.decoys.key import Key
 from csp.errors import CellveilError, InputError, OutOfTime, argument
-from csp.exact import Number
+from csp.exact import Number, exact, number_text
 from csp.mechanism import Mechanism, Protected
 from csp.names.calls import expect
 from csp.problem.problem import Problem
@@ -425,6 +425,15 @@ def check_methods(table: Table, mechanism: Mechanism, methods: Sequence[str | No
         except InputError as error:
             msg = f"{what}, {name}: {error.template}"
             raise InputError(msg) from None
-    if len(set(names)) < len(names):
+    plain = [(name,) if isinstance(one, Noise) else _plain(name)
+             for name, one in zip(names, methods, strict=True)]  # fmt: skip
+    if len(set(plain)) < len(plain):
         msg = f"{what} names one method twice among {', '.join(names)}"
         raise InputError(msg)
+
+
+def _plain(name: str) -> tuple[str, ...]:
+    """Return a method with its number as such: round:5 and round:5.0 are one."""
+    kind, *amounts = name.split(":")
+    found = [part if part in ("", "small") else number_text(exact(part)) for part in amounts]
+    return (kind, *found)

@@ -30,9 +30,15 @@ from cellveil.render.screen import printable
 from cellveil.requests.outputs import House
 from csp.formats.files import Together, joined
 from csp.mechanism import Protected
+from csp.tables.codes import Labels
+from csp.tables.cross.layout import Labelled
+from csp.tables.margins import codes_along
 from csp.tables.table import Table
 
-__all__ = ["check_excel", "title_of", "write_sheets", "write_workbook"]
+__all__ = ["HIERARCHIES", "check_excel", "title_of", "write_sheets", "write_workbook"]
+
+HIERARCHIES = "hierarchies"
+"""Title of the sheet that says which codes are parts of which; columns as in `_levels`."""
 
 THEN = datetime(2000, 1, 1)
 """When a workbook says it was made: the same data gives the same bytes."""
@@ -59,13 +65,14 @@ def write_workbook(
     house: House | None = None,
     files: Together | None = None,
 ) -> None:
-    """Write a workbook of three sheets.
+    """Write a workbook of three or four sheets.
 
     "table" has the published table as rows by columns, with title, legend and footnotes of the
-    `house`, "cells" the columns, "facts" what is known of the result. Suppressed cells are marked;
-    texts are never formulas. Columns and facts are made with the same `reveal`, which shows
-    suppressed values and marks sensitive cells. `part` is one of linked tables, whose columns these
-    are, and which cell of all each of its cells is.
+    `house`, "cells" the columns, "facts" what is known of the result. Where codes have levels,
+    "hierarchies" says which are parts of which, so that "cells" can be read again as the same
+    release. Suppressed cells are marked; texts are never formulas. Columns and facts are made with
+    the same `reveal`, which shows suppressed values and marks sensitive cells. `part` is one of
+    linked tables, whose columns these are, and which cell of all each of its cells is.
 
     Raises
     ------
@@ -78,7 +85,9 @@ def write_workbook(
     look = look_of(House() if house is None else house)
     crossed = _crossed(protected, look, part, reveal=reveal)
     listed = columns if house is None else with_mark(columns, house)
-    write_sheets(path, [crossed, Sheet("cells", columns=listed)], facts, files)
+    levels = _levels(protected.release if part is None else part[0])
+    below = [Sheet(HIERARCHIES, columns=levels)] if levels else []
+    write_sheets(path, [crossed, Sheet("cells", columns=listed), *below], facts, files)
 
 
 def write_sheets(
@@ -142,6 +151,24 @@ def _crossed(
         "table", layout, values, signs, fills, above=look.title, below=below,
         across=side_by_side(layout, shown),
     )  # fmt: skip
+
+
+def _levels(table: Labelled) -> dict[str, list[str]]:
+    """Codes of each dimension that has levels, and what they are parts of; {} if none has.
+
+    A code that is a part of several has no place in a tree: its dimension is left out.
+    """
+    labels = Labels.of(table.labels)
+    found: dict[str, list[str]] = {"dimension": [], "code": [], "part of": []}
+    for d, pairs in enumerate(codes_along(table.relations, labels.codes)[1]):
+        above, parts = pairs.T
+        if len(np.unique(parts)) < len(parts) or len(np.unique(above)) < 2:
+            continue
+        texts = labels.categories[d]
+        found["dimension"] += [table.names[d]] * len(parts)
+        found["code"] += [texts[code] for code in parts.tolist()]
+        found["part of"] += [texts[code] for code in above.tolist()]
+    return found if found["code"] else {}
 
 
 def _list(sheet: Any, columns: Mapping[str, Sequence[Any]]) -> None:

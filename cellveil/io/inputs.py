@@ -9,7 +9,7 @@ from dataclasses import asdict
 from itertools import product
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ from csp.formats.recodings import Recoding
 from csp.mechanism import Mechanism
 from csp.problem.jj import read_jj
 from csp.problem.problem import Problem
+from csp.published.door import grid_of
 from csp.rules import Rule, parse_rules
 from csp.rules.base import parts_of
 from csp.rules.concentration import Concentration
@@ -56,6 +57,7 @@ __all__ = [
     "read_records",
     "read_rules",
     "read_table",
+    "refuse_unnamed",
     "split_names",
     "tab_dimensions",
     "totals_of",
@@ -64,6 +66,10 @@ __all__ = [
 
 LOOKED_AT = 20_000_000
 """Bytes up to which a file is read once more for a column that may name contributors."""
+
+
+_SHORT = 100_000
+"""Bytes up to which a file is looked through for any row."""
 
 
 def read_table(
@@ -222,8 +228,25 @@ def _in_order(table: Table, by: Sequence[str]) -> Table:
 def tab_dimensions(data: Path, rda: Path | None) -> tuple[str, ...]:
     """Dimensions of a τ-ARGUS table, in the order of its layout; other data has to name them."""
     if rda is None or not data.name.lower().endswith(".tab"):
-        refuse("--by is missing: name the columns of the table's dimensions, such as Size,Region")
+        refuse_unnamed(data)
     return read_metadata(rda).flagged("RECODEABLE")
+
+
+def refuse_unnamed(data: Path) -> NoReturn:
+    """Ask for the dimensions of data, unless there are no rows that could have any.
+
+    Raises
+    ------
+    InputError
+    """
+    text = data.name.lower().endswith((".csv", ".tsv", ".txt"))
+    if text and regular_file(data).stat().st_size < _SHORT:
+        rows = [row for row in grid_of(TextFile(data)) if any(map(str.strip, row))]
+        if not rows:
+            refuse(f"{str(data)!r} is empty; give a file with records, or with a table")
+        if len(rows) == 1:
+            refuse(f"{str(data)!r} has a header and no rows below it; give a file with records")
+    refuse("--by is missing: name the columns of the table's dimensions, such as Size,Region")
 
 
 def read_known(source: Source, table: Table) -> tuple[Statement, ...]:

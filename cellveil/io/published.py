@@ -8,7 +8,7 @@ from typing import Any
 
 from cellveil.front import refuse
 from cellveil.io.inputs import hierarchy_of
-from cellveil.io.sheets import grid_of_sheet
+from cellveil.io.sheets import grid_of_sheet, own_hierarchies
 from cellveil.render.screen import say
 from cellveil.requests.option import flags_given
 from cellveil.requests.publication import Publication
@@ -45,6 +45,8 @@ def read_public(
     if is_cells_file(path) and path.with_suffix(".json").exists() and not flags_given(asked):
         return read_release(path.with_suffix(".json"))
     data, by = _entries(path, asked)
+    own = own_hierarchies(path) if is_workbook(path) and asked.sheet is None else {}
+    hierarchies = own | _hierarchies(asked)
     signs = asked.signs
     try:
         found = Release.from_frame(
@@ -52,7 +54,7 @@ def read_public(
             status=signs.status or None, marks=signs.marks, withheld=signs.withheld,
             ranges=None if signs.ranges is None else _ranges(signs.ranges),
             lower=signs.lower, upper=signs.upper, count=asked.count,
-            hierarchies=_hierarchies(asked), total=_totals(asked),
+            hierarchies=hierarchies, total=_totals(asked),
             rounded=signs.rounded, tolerance=asked.tolerance,
             absent="zero" if asked.absent_zero else "withheld", negative=asked.negative,
             decimal=asked.written.decimal,
@@ -62,6 +64,8 @@ def read_public(
             raise
         msg = f"{str(path)!r}: {error.template}"
         raise InputError(msg) from error
+    if own and not quiet:
+        say(f"Hierarchies of {', '.join(own)} are read from the sheet 'hierarchies'.")
     if not quiet:
         for note in found.notes:
             say(f"{note[:1].upper()}{note[1:]}.")

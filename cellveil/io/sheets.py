@@ -13,12 +13,14 @@ from typing import Any, NoReturn
 from zipfile import BadZipFile, ZipFile
 
 from cellveil.front import refuse
-from cellveil.io.excel import check_excel
+from cellveil.io.excel import HIERARCHIES, check_excel
 from csp.errors import CellveilError, InputError
 from csp.formats.reading import MAX_BYTES, regular_file
+from csp.published.entries import sign_of
 from csp.tables.columns import check_names
+from csp.tables.hierarchies.hierarchy import Hierarchy
 
-__all__ = ["Sheet", "grid_of_sheet", "open_sheet", "read_sheet"]
+__all__ = ["Sheet", "grid_of_sheet", "open_sheet", "own_hierarchies", "read_sheet"]
 
 MOST_ROWS = 2**20
 """Rows of a sheet of Excel; a damaged file may claim a thousand times more."""
@@ -159,6 +161,24 @@ def grid_of_sheet(path: Path, sheet: str | None = None) -> list[list[Any]]:
     while rows and not any(map(_filled, rows[-1])):
         rows.pop()
     return rows
+
+
+def own_hierarchies(path: Path) -> dict[str, Hierarchy]:
+    """Read the hierarchies that this program wrote beside the cells of a workbook.
+
+    Raises
+    ------
+    InputError
+        As for `grid_of_sheet`, and where they were changed so that they are not trees.
+    """
+    with _opened(path, saved=True) as book:
+        if not {"cells", "facts", HIERARCHIES} <= {page.title for page in book.worksheets}:
+            return {}
+    parents: dict[str, list[tuple[str, str]]] = {}
+    for row in grid_of_sheet(path, HIERARCHIES)[1:]:
+        name, code, above = (sign_of(item) for item in (*row, "", "", "")[:3])
+        parents.setdefault(name, []).append((code, above))
+    return {name: Hierarchy.from_parents(pairs) for name, pairs in parents.items()}
 
 
 @contextmanager

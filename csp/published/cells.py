@@ -143,7 +143,10 @@ def published_cells(
     if rounding.finer:
         scale, units = read.units(told, scale + 1)
     slack = rounding.slack
-    low, high = _bounds(read, bounds, scale, told)
+    # Where nothing is withheld, ends beside numbers can only say how these are rounded.
+    both = bounds[0] is not None and bounds[1] is not None
+    within = both and not read.hidden.any() and told.rounded is None
+    low, high = _bounds(read, bounds, scale, told, numbers=within)
     at = np.column_stack([number for _, number in pairs])
     _check_twice(at, known, names)
     cube = Cube(at, tuple(map(len, known)), units, ~read.hidden, slack)
@@ -168,6 +171,7 @@ def published_cells(
     )  # fmt: skip
     for d, one in rests:
         ranged |= labels.codes[:, d] == one.rest
+    unprinted = int(ranged.sum())
     lower[order] = np.maximum(low, least)
     upper[order] = high
     _check_negative(values, names, labels, told)
@@ -177,13 +181,15 @@ def published_cells(
         tuple(dimension.root for dimension in found), scale, _counts(counts, order, n, told), (),
         rests, relations.shape[0] - rows_of_rests(labels.codes, found),
     )  # fmt: skip
+    if within:
+        made = _with_ends(made, order, units, notes)
     if not told.exact:
         made = _with_slack(made, slack, least, told, notes)
     notes += unbound_notes(
         names,
         [n for n, d in zip(names, found, strict=True) if (d.parent < 0).all() and not d.rests],
     )
-    absent = n - len(order) - (0 if printed is not None else int(ranged.sum()))
+    absent = n - len(order) - (0 if printed is not None else unprinted)
     if absent and told.absent == "withheld" and printed is None:
         notes.append(
             f"{absent} {'cell has' if absent == 1 else 'cells have'} no row and count as withheld"
@@ -296,9 +302,10 @@ def _cells(
 
 def _bounds(
     read: Rows, bounds: tuple[Sequence[Any] | None, Sequence[Any] | None], scale: int,
-    told: Told,
+    told: Told, *, numbers: bool = False,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:  # fmt: skip
-    """Least and largest value of each row, in units."""
+    """Least and largest value of each row, in units; with `numbers` of published ones too."""
+    asked = np.ones_like(read.hidden) if numbers else read.hidden
     kinds = len(read.ends)
     low, high = np.full(kinds, -UNBOUNDED, np.int64), np.full(kinds, UNBOUNDED, np.int64)
     for i, ends in enumerate(read.ends):
@@ -319,7 +326,7 @@ def _bounds(
             continue
         which, first = alike([column])
         hidden = np.zeros(len(first), bool)
-        hidden[which[read.hidden]] = True
+        hidden[which[asked]] = True
         ends_of, filled = np.zeros(len(first), np.int64), np.zeros(len(first), bool)
         for kind in np.flatnonzero(hidden).tolist():
             text = sign_of(plain_item(column[first[kind]]))
@@ -327,22 +334,54 @@ def _bounds(
                 continue
             entry = read_entry(text, convention_of([text], told.decimal))
             if not entry.is_number:
-                row = int(np.argmax((which == kind) & read.hidden)) + 1
+                row = int(np.argmax((which == kind) & asked)) + 1
                 msg = f"row {row}: the bound {text!r} is not a number"
                 raise InputError(msg)
             end = Fraction(entry.low or 0) * 10**scale
             # A bound finer than the unit is rounded outwards.
             ends_of[kind] = end.__floor__() if side > 0 else end.__ceil__()
             filled[kind] = True
-        there = read.hidden & filled[which]
+        there = asked & filled[which]
         array[there] = ends_of[which[there]]
-        read.classed[there] = True
+        read.classed[there & read.hidden] = True
     crossed = low > high
     if crossed.any():
         i = int(np.argmax(crossed))
         msg = f"row {i + 1}: the range is empty, its lower end is above its upper end; correct it"
         raise InputError(msg)
     return low, high
+
+
+def _with_ends(
+    made: Published, order: NDArray[np.int64], units: NDArray[np.int64], notes: list[str]
+) -> Published:
+    """Let each published number stand for all between the ends beside it.
+
+    Raises
+    ------
+    InputError
+        If it is not one of these (row named).
+    """
+    low, high = made.lower[order], made.upper[order]
+    outside = (units < low) | (high < units)
+    if outside.any():
+        i = int(np.argmax(outside))
+        msg = (
+            f"row {i + 1}: the number is outside the ends that stand beside it; correct them, or "
+            "leave their columns out"
+        )
+        raise InputError(msg)
+    inexact = np.zeros(len(made.values), bool)
+    # A number without both ends is taken as it stands.
+    inexact[order] = (low < high) & (low > -UNBOUNDED) & (high < UNBOUNDED)
+    notes.append(
+        f"the ends that stand beside {int(inexact.sum())} numbers are read as how these are "
+        "rounded, since no cell is withheld"
+    )
+    return replace(
+        made, values=np.where(inexact, 0, made.values), hidden=made.hidden | inexact,
+        ranged=made.ranged | inexact,
+    )  # fmt: skip
 
 
 _NO_END = frozenset({"", "inf", "infinity", "\u221e"})

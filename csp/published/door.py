@@ -22,6 +22,7 @@ from csp.published.grids.eurostat import is_eurostat, read_eurostat
 from csp.published.grids.grid import CrossGrid, is_list, read_grid
 from csp.published.grids.kinds import holds_cells, is_source
 from csp.published.grids.layout import are_years
+from csp.published.legend import legend_of
 from csp.published.names import OTHERS, VALUES, are_flags, flags_of
 from csp.published.rows import plain_item
 from csp.published.told import Told
@@ -97,6 +98,7 @@ def read_published(data: Any, roles: Roles, told: Told) -> Published:
         what = "the frame"
         if is_list(rows, told.signs):
             return _list(dict(zip(names, columns, strict=True)), names, roles, told)
+    told = replace(told, legend=legend_of(rows))
     if is_eurostat(rows):
         return _cross(read_eurostat(rows), replace(told, marks=told.marks or "eurostat"))
     if is_list(rows, told.signs) or (roles.by and not _crossed(rows, roles.by)):

@@ -8,7 +8,7 @@ guess is made only where it can be said and no other reading is left.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from fractions import Fraction
 
@@ -94,6 +94,15 @@ class Marks:
             ranges={k: v for k, v in self.ranges.items() if k not in named} | dict(ranges),
             source=self.source, **kinds,
         )  # fmt: skip
+
+    def where(self, legend: Mapping[str, str]) -> Marks:
+        """Return these and signs of a legend, by their meaning, which count first."""
+        kinds = {
+            kind: (getattr(self, kind) - {*legend}) | {s for s, k in legend.items() if k == kind}
+            for kind in ("withheld", "unknown", "empty", "zero", "beside")
+        }
+        ranges = {sign: ends for sign, ends in self.ranges.items() if sign not in legend}
+        return replace(self, ranges=ranges, **kinds)
 
 
 def _signs(text: str) -> frozenset[str]:
@@ -213,6 +222,7 @@ def marks_of(
     withheld: Collection[str] = (),
     ranges: Mapping[str, Range] | None = None,
     flags: bool = False,
+    legend: Mapping[str, str] | None = None,
 ) -> tuple[Marks, str]:
     """Choose the meaning of the signs of a table.
 
@@ -228,6 +238,9 @@ def marks_of(
         Signs that the caller says are ranges.
     flags : bool
         Whether the signs stand in a column of their own, where "" says nothing.
+    legend : mapping of str to str, optional
+        Meaning of signs by the footnotes of the table itself. It goes before a guess, and after
+        what the caller says.
 
     Returns
     -------
@@ -244,8 +257,13 @@ def marks_of(
     check_office(marks)
     own = Marks("", frozenset(withheld), ranges=dict(ranges or {}))
     base = OFFICES[marks] if isinstance(marks, str) else marks
+    printed = {
+        sign: kind for sign, kind in (legend or {}).items()
+        if sign in found and not own.meaning(sign) and (base is None or not _known(base, sign))
+    }  # fmt: skip
+    told = _told(printed)
     if base is not None:
-        chosen = base.also(withheld, own.ranges)
+        chosen = base.also(withheld, own.ranges).where(printed)
         unknown = [s for s in found if s and not _known(chosen, s)]
         if unknown:
             msg = (
@@ -254,10 +272,12 @@ def marks_of(
                 f"{argument('withheld', unknown[0])}, or choose other marks"
             )
             raise InputError(msg)
-        return chosen, ""
+        return chosen, told
+    own = own.where(printed)
     left = [s for s in found if s and not _known(own, s)]
     if not left:
-        return EVERY_OFFICE.also(withheld, own.ranges), ""
+        return EVERY_OFFICE.also(withheld, own.ranges).where(printed), told
+    told = f"{told}; " if told else ""
     fitting = [m for m in OFFICES.values() if all(_known(m, s) for s in left)]
     readings = {tuple(m.meaning(s) or EVERY_OFFICE.meaning(s) for s in left) for m in fitting}
     if len(readings) == 1:
@@ -267,7 +287,7 @@ def marks_of(
             f"{_listed(left, found)} {_verb(left)} read as {names} use{'s' * (len(fitting) == 1)} "
         )
         said += "them"
-        return chosen.also(withheld, own.ranges), said
+        return chosen.also(withheld, own.ranges).where(printed), told + said
     # One sign alone: something must be withheld, and to take an empty cell for withheld is safe.
     secret = [m for m in fitting if len(left) == 1 and m.meaning(left[0]) == "withheld"]
     if secret:
@@ -276,7 +296,7 @@ def marks_of(
             f"{_listed(left, found)} {_verb(left)} taken for withheld, as {secret[0].name} does; "
             f"for {other} it is {next(m for m in fitting if m.name == other).meaning(left[0])}"
         )
-        return secret[0].also(withheld, own.ranges), said
+        return secret[0].also(withheld, own.ranges).where(printed), told + said
     offers = "; ".join(
         f"{m.name}: " + ", ".join(f"{s!r} {_known(m, s)}" for s in left) for m in fitting[:4]
     )
@@ -305,6 +325,16 @@ def check_office(marks: str | Marks | None) -> None:
         hint = f"; did you mean {near[0]!r}?" if near else ""
         msg = f"marks {marks!r} are not known: there are {', '.join(OFFICES)}{hint}"
         raise InputError(msg)
+
+
+def _told(printed: Mapping[str, str]) -> str:
+    """Say what the lines around the table say of its signs."""
+    words = {
+        "withheld": "withheld", "unknown": "not available", "zero": "0",
+        "empty": "a cell that cannot exist", "beside": "said of the number beside it",
+    }  # fmt: skip
+    each = ", ".join(f"{sign!r} is {words[kind]}" for sign, kind in printed.items())
+    return f"{each}, as the legend of the table says" if each else ""
 
 
 def _known(marks: Marks, sign: str) -> str:

@@ -82,8 +82,9 @@ class Rows:
         signs = _counted(left, count)
         named = told.named_ranges
         marks, said = marks_of(
-            None if flags and meaning else told.marks, signs, withheld=told.withheld, ranges=named
-        )
+            None if flags and meaning else told.marks, signs, withheld=told.withheld, ranges=named,
+            legend=told.legend,
+        )  # fmt: skip
         if said:
             notes.append(said)
         _notes_beside(read, notes)
@@ -253,7 +254,9 @@ def _flagged(
         count = _counted(signs, often)
         ranges = told.named_ranges
         try:
-            marks, said = marks_of(preset, count, withheld=told.withheld, ranges=ranges, flags=True)
+            marks, said = marks_of(
+                preset, count, withheld=told.withheld, ranges=ranges, flags=True, legend=told.legend
+            )
         except InputError:
             if preset is not None:
                 raise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from csp.exact import Number, exact
@@ -18,6 +18,7 @@ class Told:
     """How a published table is to be read; see `csp.Release.from_frame`.
 
     `exact` says that the numbers are those of the office itself: they are never taken for rounded.
+    `legend` is what the lines around the table say of its signs (`csp.published.legend`).
     """
 
     marks: str | Marks | None = None
@@ -31,6 +32,7 @@ class Told:
     negative: str = "error"
     decimal: str | None = None
     exact: bool = False
+    legend: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def named_ranges(self) -> dict[str, tuple[Fraction, Fraction | None]]:
@@ -44,9 +46,9 @@ class Told:
     def signs(self) -> frozenset[str]:
         """Signs whose meaning the reader says, and those that mean the same everywhere."""
         marks = OFFICES.get(self.marks) if isinstance(self.marks, str) else self.marks
-        if marks is None and not self.withheld and not self.ranges:
+        if marks is None and not self.withheld and not self.ranges and not self.legend:
             return frozenset()
-        own = frozenset(self.withheld) | frozenset(self.ranges or ())
+        own = frozenset(self.withheld) | frozenset(self.ranges or ()) | frozenset(self.legend)
         return own | EVERY_OFFICE.signs | (frozenset() if marks is None else marks.signs)
 
     def total_of(self, name: str, codes: Collection[str]) -> str | None:

@@ -93,8 +93,10 @@ class Ranges:
         return inside(self, Clock.of(time_limit))
 
 
-def grid_units(grid: Number | None, scale: int) -> int:
+def grid_units(grid: Number | None, scale: int, asked: str = "") -> int:
     """Grid of the ends in units of ``10**-scale``; one unit where none is asked for.
+
+    What `asked` for it stands in the message.
 
     Raises
     ------
@@ -106,8 +108,8 @@ def grid_units(grid: Number | None, scale: int) -> int:
     units = exact(grid) * 10**scale
     if units.denominator > 1 or units < 1:
         msg = (
-            f"the grid of intervals must be a positive multiple of {units_text(1, scale)}, the "
-            f"unit of published cells, got {grid!r}"
+            f"{asked and f'{asked}: '}the grid of intervals must be a positive multiple of "
+            f"{units_text(1, scale)}, the unit of published cells, got {grid!r}"
         )
         raise InputError(msg)
     return int(units)
@@ -159,7 +161,7 @@ def outward(
     InputError
         As for `grid_units`.
     """
-    step = grid_units(grid, release.scale)
+    step = grid_units(grid, release.scale, argument("publish"))
     claims: dict[int, tuple[Claim, Claim]] = {}
     if audit.integer:
         try:

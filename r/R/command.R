@@ -65,7 +65,10 @@ asked <- function(...) {
 
 flags <- c("aggregated", "singletons", "unions", "absent-zero", "intervals", "reveal", "round", "strict",
            "integer", "descending", "header")
-choices <- "allow|abs|shift|split|error|skip|drop|zero|values?|counts?|unknown|unit|prefix|found"
+choices <- paste0(
+  "allow|abs|shift|split|error|skip|drop|zero|values?|counts?|unknown|unit|prefix|found|",
+  "destatis|statcan|uk|census|bls|eia|eurostat|sdmx|ksh|health|cellveil"
+)
 
 # Options of the command in a text, as arguments: --time-limit 20 is time_limit = 20.
 in_r <- function(text) {
@@ -74,26 +77,34 @@ in_r <- function(text) {
     text <- gsub(sprintf("(?<![\\w-])--no-%s\\b(?!-)", flag), paste(name, "= FALSE"), text, perl = TRUE)
     text <- gsub(sprintf("(?<![\\w-])--%s\\b(?!-)", flag), paste(name, "= TRUE"), text, perl = TRUE)
   }
-  pattern <- sprintf("(?<![\\w-])--([a-z][a-z-]*[a-z])(?: ((?:%s)\\b|'[^']*'|[A-Z][A-Za-z]*=[^ ,;)]+|[0-9][0-9.]*[0-9]|[0-9]|[A-Z]{2,}\\b))?", choices)
+  text <- gsub("--withheld (?!and\\b|or\\b)([^\\s,;)]+)", "withheld = \"\\1\"", text, perl = TRUE)
+  pattern <- sprintf("(?<![\\w-])--([a-z][a-z-]*[a-z])(?: ((?:%s)\\b|'[^']*'|[^\\s,;()=]+=[^\\s,;)]+|[A-Z]{2,}\\.[a-z]+\\b|[0-9][0-9.]*[0-9]|[0-9]|[A-Z]{2,}\\b))?", choices)
   at <- gregexpr(pattern, text, perl = TRUE)
   regmatches(text, at) <- lapply(regmatches(text, at), function(found) vapply(found, as_argument, ""))
-  text
+  text <- gsub("is not COLUMN=FILE", "is not c(COLUMN = \"FILE\")", text, fixed = TRUE)
+  text <- gsub("(such as) ([\\w.]+)=([\\w./-]+)(?=[\\s,;)]|$)", "\\1 c(\\2 = \"\\3\")", text, perl = TRUE)
+  # Commands are functions here; those without one go by cellveil().
+  text <- gsub(sprintf("'cellveil (%s)'", paste(functions, collapse = "|")), "\\1()", text, perl = TRUE)
+  gsub("'cellveil ([a-z]+)( [a-z]+)?'", "cellveil(\"\\1\\2\")", text, perl = TRUE)
 }
+
+functions <- c("protect", "inspect", "audit", "attack", "microaggregate")
 
 as_argument <- function(option) {
   name <- gsub("-", "_", sub("^--([a-z-]+).*", "\\1", option), fixed = TRUE)
-  value <- sub("^--[a-z-]+ ?", "", option)
-  if (!nzchar(value)) return(paste0(name, "="))
+  value <- gsub("'", "", sub("^--[a-z-]+ ?", "", option), fixed = TRUE)
+  if (!nzchar(value)) return(if (grepl("'", option, fixed = TRUE)) paste(name, "= \"\"") else paste0(name, "="))
   if (grepl("=", value, fixed = TRUE)) {
     return(sprintf("%s = c(%s = \"%s\")", name, sub("=.*", "", value), sub("^[^=]*=", "", value)))
   }
   if (grepl("^[0-9]", value)) return(paste(name, "=", value))
-  sprintf("%s = \"%s\"", name, gsub("'", "", value, fixed = TRUE))
+  sprintf("%s = \"%s\"", name, value)
 }
 
 # What the command said, how a file was read among it, is passed on as a message.
 told <- function(said) {
-  words <- said$stderr[nzchar(said$stderr) & !grepl("^Wrote ", said$stderr)]
+  # Files of jobs, and those that this package has written for itself, are the command line's.
+  words <- said$stderr[nzchar(said$stderr) & !grepl("^(Wrote |--job )", said$stderr)]
   if (length(words)) message(in_r(paste(words, collapse = "\n")))
   said
 }

@@ -64,6 +64,20 @@ says("say it with --negative allow; --no-singletons", "say it with negative = \"
 says("declare --na NA or --na ''", "declare na = \"NA\" or na = \"\"")
 says("(--keep-codes COLUMN=FILE)", "(keep_codes = c(COLUMN = \"FILE\"))")
 says("--rda is for protect", "rda= is for protect")
+says("--recode region=FILE with the line a+b: a, b", "recode = c(region = \"FILE\") with the line a+b: a, b")
+says("give --hierarchy gr\u00f6\u00dfe=FILE, or", "give hierarchy = c(gr\u00f6\u00dfe = \"FILE\"), or")
+says("write --release FILE.json", "write release = \"FILE.json\"")
+says("'cellveil inspect' says which (--recode)", "inspect() says which (recode=)")
+says("--recode 'x=f.csv' is not COLUMN=FILE for a column of --by (r, s), such as r=r.grc",
+     "recode = c(x = \"f.csv\") is not c(COLUMN = \"FILE\") for a column of by= (r, s), such as c(r = \"r.grc\")")
+says("say whose they are with --marks destatis; or --withheld .", "say whose they are with marks = \"destatis\"; or withheld = \".\"")
+says("made by 'cellveil key'", "made by cellveil(\"key\")")
+heard <- character()
+withCallingHandlers(
+  inspect(people, c("region", "sex")),
+  message = function(m) { heard <<- c(heard, conditionMessage(m)); invokeRestart("muffleMessage") }
+)
+stopifnot(!any(grepl("--|job|\\.toml", heard)))
 cells <- data.frame(region = c("N", "S", "Total"), n = c(4, 5, 9))
 refused(protect(cells, "region", "FREQ(3,10)", value = "n", contributor = "n", aggregated = TRUE), "contributor")
 message_of <- function(call) tryCatch({ call; "" }, error = conditionMessage)

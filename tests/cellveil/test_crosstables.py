@@ -217,3 +217,23 @@ def test_the_page_takes_a_cross_table(births) -> None:
     (data.parent / "job.toml").write_text(chosen.job(), encoding="utf-8")
     done = perform(Protect(data), records, told)
     assert done.file(".csv").exists()
+
+
+def test_a_cross_table_is_rounded_and_compared_as_found(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("h.csv").write_text(
+        "ward,2023,2024,Total\nNorth,12,33,45\nSouth,7,1,8\nTotal,19,34,53\n", encoding="utf-8"
+    )
+    runner = CliRunner()
+    found = runner.invoke(app, ["round", "h.csv", "--base", "5", "-o", "r.csv"])
+    assert found.exit_code == 0, found.output
+    assert "cross table of counts" in found.output
+    rows = pd.read_csv("r.csv", index_col=["ward", "columns"])
+    assert rows["value"].mod(5).eq(0).all()
+    true = {("North", "2023"): 12, ("South", "2024"): 1, ("Total", "Total"): 53}
+    for cell, value in true.items():
+        assert rows.loc[cell, "lower"] <= value <= rows.loc[cell, "upper"]
+    # What was written is audited by its ends, without a word.
+    assert runner.invoke(app, ["audit", "r.csv"]).exit_code == 0
+    words = ["compare", "h.csv", "--rules", "FREQ(3,10)", "--methods", "suppress,round:5"]
+    assert "round:5" in runner.invoke(app, [*words, "--no-attack"]).output

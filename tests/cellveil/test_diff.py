@@ -96,3 +96,27 @@ def test_other_dimensions_are_refused(tmp_path: Path) -> None:
     )
     assert found.exit_code == 2
     assert "region, sector" in found.output + str(found.exception)
+
+
+def test_what_is_not_available_is_not_called_suppressed(tmp_path: Path) -> None:
+    """North and South hide a pair each by D; West has no number in one of the two tables."""
+    head = "region,a,b,Total\nNorth,D,15,30\nSouth,D,15,30\n"
+    files = {}
+    for name, entry in (("none", "NA"), ("value", "4"), ("secret", "D")):
+        files[name] = tmp_path / f"{name}.csv"
+        files[name].write_text(f"{head}West,3,{entry},7\nTotal,33,34,67\n", encoding="utf-8")
+
+    def changed(old: str, new: str) -> tuple[set[str], int]:
+        facts = tmp_path / "facts.json"
+        words = [str(files[old]), str(files[new]), "--marks", "census", "--summary", str(facts)]
+        assert CliRunner().invoke(app, ["diff", *words]).exit_code == 1
+        read = json.loads(facts.read_text())
+        disclosed = len(read.pop("together")["disclosed"])
+        return {key for key, cells in read.items() if cells}, disclosed
+
+    # The pair in column a follows from its rows in any case; West alone where it is secret.
+    assert changed("none", "value") == ({"now_available"}, 2)
+    assert changed("value", "none") == ({"now_unavailable"}, 2)
+    assert changed("none", "secret") == ({"unavailable_then_suppressed"}, 3)
+    assert changed("secret", "none") == ({"suppressed_then_unavailable"}, 3)
+    assert changed("secret", "value") == ({"newly_published"}, 3)

@@ -44,7 +44,11 @@ def test_sheets_hold_the_published_table(tmp_path: Path, reveal: bool) -> None:
     protected = demo()
     table = protected.table
     book = write(tmp_path / "t.xlsx", protected, reveal=reveal)
-    assert book.sheetnames == ["table", "cells", "facts"]
+    assert book.sheetnames == ["table", "cells", "hierarchies", "facts"]
+    levels = [*book["hierarchies"].iter_rows(min_row=2, values_only=True)]
+    tree = table.labels
+    assert {name for name, _, _ in levels} == {"region"}
+    assert {code for _, code, _ in levels} == {label[0] for label in tree} - {"Total"}
     rows = list(book["cells"].values)
     assert rows[0][:4] == ("region", "sector", "value", "status")
     for row, label, value, hidden in zip(

@@ -283,6 +283,35 @@ def test_what_is_written_for_publication_comes_back(protected, name) -> None:
         assert (later.pattern >= wanted.pattern).all()
 
 
+def test_levels_of_codes_come_back_from_a_workbook() -> None:
+    """Names of the parts say nothing of what they are parts of, and most totals are withheld."""
+    rows = [["region", "sector", "n"], *(
+        [region, sector, str(7 * i + j + 3)]
+        for i, region in enumerate(["Alp", "Bay", "Cape", "Dune"])
+        for j, sector in enumerate(["m", "w"])
+    )]  # fmt: skip
+    write("survey.csv", rows)
+    Path("r.hrc").write_text("North\n@Alp\n@Dune\nSouth\n@Bay\n@Cape\n", encoding="utf-8")
+    run("protect", "survey.csv", "--by", "region,sector", "--value", "n", "--rules", "FREQ(2,10)",
+        "--hierarchy", "region=r.hrc", "-o", "t.xlsx", "--release", "r.json")  # fmt: skip
+    wanted, _ = read_release("r.json")
+    found, _ = read_public(Path("t.xlsx"), quiet=True)
+
+    def sums(release):
+        labels = [tuple(label) for label in release.labels]
+        return {
+            frozenset((labels[k], int(a)) for k, a in enumerate(row) if a)
+            for row in release.relations.toarray()
+        }
+
+    assert found.pattern.sum() == wanted.pattern.sum() > 3
+    assert sums(found) == sums(wanted)
+    assert "from the sheet 'hierarchies'" in run("audit", "t.xlsx", code=0).output
+    # What the user says of a dimension goes before it.
+    Path("r.hrc").write_text("North\n@Alp\n@Bay\nSouth\n@Dune\n@Cape\n", encoding="utf-8")
+    run("audit", "t.xlsx", "--hierarchy", "region=r.hrc")
+
+
 def test_a_release_states_how_it_is_read(protected) -> None:
     table = Table.from_microdata(protected, ["region", "sector"], "n")
     from csp.release_file import write_release

@@ -120,3 +120,32 @@ def test_an_option_that_nobody_has_names_its_neighbours() -> None:
     said = CliRunner().invoke(app, ["protect", "x.csv", "--stricd"]).output
     assert "--strict" in said
     assert "is an option of" not in said
+
+
+def test_an_option_that_takes_one_value_is_refused_twice(folder: Path) -> None:
+    """The last one would count in silence; lists and switches may come back."""
+    table = ["d.csv", *KIND]
+    assert "--output or -o is given several times and takes one" in run(
+        "protect", *table, "--rules", "P(30,1)", "-o", "one.csv", "--output", "two.csv", code=2
+    )
+    assert not {*Path().glob("one.csv")} | {*Path().glob("two.csv")}
+    assert "--base is given several times" in run(
+        "round", *table, "--base", "5", "--base", "3", code=2
+    )
+    run("inspect", "d.csv", "--by", "r", "--by", "s", "--quiet", "--quiet")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [("", "'e.csv' is empty"), ("\n \n", "'e.csv' is empty"), ("r,s,v\n", "'e.csv' has a header")],
+)
+@pytest.mark.parametrize(
+    "command", [["inspect"], ["protect", "--rules", "P(10)"], ["round", "--base", "5"]]
+)
+def test_a_file_without_rows_is_said_to_be_one(
+    folder: Path, text: str, told: str, command: list[str]
+) -> None:
+    Path("e.csv").write_text(text)
+    assert told in run(*command, "e.csv", code=2)
+    Path("e.csv").write_text("r,s,v\na,x,1\nb,y,2\n")
+    assert "--by is missing" in run(*command, "e.csv", code=2)

@@ -56,7 +56,7 @@ def test_what_both_withhold_is_found_together_and_nothing_is_invented(tables) ->
     for kind in ("exact", "several"):
         assert {first.labels[row] for row in kinds[kind].tolist()} <= alone, kind
     # The true table lies within all that is said, and beside it there is room.
-    others, exact = ~found.exact, of_union[found.cells]
+    others, exact = ~found.whole, of_union[found.cells]
     assert (found.lower[others] < found.upper[others]).all()
     assert (found.lower <= exact).all()
     assert (exact <= found.upper).all()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attacks import differencing
 from cellveil.cli import options
@@ -53,6 +55,10 @@ def diff(
     names = (("only_old", f"only in {old.name}"), ("only_new", f"only in {new.name}"),
              ("newly_suppressed", "suppressed now and published before"),
              ("newly_published", "published now and suppressed before"),
+             ("now_available", "published now and not available before"),
+             ("now_unavailable", "not available now and published before"),
+             ("suppressed_then_unavailable", "not available now and suppressed before"),
+             ("unavailable_then_suppressed", "suppressed now and not available before"),
              ("revised", "published in both with different values"))  # fmt: skip
     for key, words in names:
         _list(facts[key], words)
@@ -64,7 +70,8 @@ def diff(
         )
         facts["together"] = None
     elif any(release.pattern.any() for release in releases):
-        facts["together"] = _together(differencing(releases, time_limit=limit.started().seconds))
+        found = differencing(releases, time_limit=limit.started().seconds)
+        facts["together"] = _together(found, _secret(found.release, releases))
     else:
         facts["together"] = {"disclosed": [], "narrowed": 0}
     safe = not (facts["together"] and facts["together"]["disclosed"])
@@ -84,17 +91,39 @@ def _changes(old: Release, new: Release) -> dict[str, Any]:
 
     both = place >= 0
     at = np.where(both, place, 0)
-    before, now = old.pattern, new.pattern[at]
+    (kept, no), (keeps, none) = _states(old), (state[at] for state in _states(new))
+    shown, shows = ~(kept | no), ~(keeps | none)
     scale = max(old.scale, new.scale)
     one = old.published * 10 ** (scale - old.scale)
     two = new.published[at] * 10 ** (scale - new.scale)
     return {
         "only_old": _named(old, ~both),
         "only_new": _named(new, back < 0),
-        "newly_suppressed": _named(old, both & ~before & now),
-        "newly_published": _named(old, both & before & ~now),
-        "revised": _named(old, both & ~before & ~now & (one != two)),
+        "newly_suppressed": _named(old, both & shown & keeps),
+        "newly_published": _named(old, both & kept & shows),
+        "now_available": _named(old, both & no & shows),
+        "now_unavailable": _named(old, both & shown & none),
+        "suppressed_then_unavailable": _named(old, both & kept & none),
+        "unavailable_then_suppressed": _named(old, both & no & keeps),
+        "revised": _named(old, both & ~old.pattern & ~new.pattern[at] & (one != two)),
     }
+
+
+def _states(release: Release) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Cells that are withheld, and those that are not available; the others are published."""
+    missing = np.zeros(len(release.pattern), bool)
+    return release.withheld, missing if release.unavailable is None else release.unavailable
+
+
+def _secret(joint: Release, releases: Sequence[Release]) -> NDArray[np.bool_]:
+    """Cells of all releases together that one of them withholds, or rounds."""
+    found = np.zeros(len(joint.pattern), bool)
+    for release in releases:
+        turned = Labels.of(release.labels).turned([release.names.index(n) for n in joint.names])
+        place = turned.places(Labels.of(joint.labels))
+        secret = release.pattern & ~_states(release)[1]
+        found |= (place >= 0) & secret[np.where(place >= 0, place, 0)]
+    return found
 
 
 def _named(release: Release, cells: Any) -> list[dict[str, str]]:
@@ -106,21 +135,23 @@ def _named(release: Release, cells: Any) -> list[dict[str, str]]:
 def _list(cells: list[dict[str, str]], words: str) -> None:
     if not cells:
         return
-    tell(f"{len(cells):,} cells {words}:")
+    tell(f"{'1 cell' if len(cells) == 1 else f'{len(cells):,} cells'} {words}:")
     for cell in cells[:SHOWN]:
         tell("  " + ", ".join(f"{name} {code}" for name, code in cell.items()))
     if len(cells) > SHOWN:
         tell(f"  ... {len(cells) - SHOWN:,} more")
 
 
-def _together(found: Differencing) -> dict[str, Any]:
-    """Say what both disclose, without what they disclose."""
+def _together(found: Differencing, secret: NDArray[np.bool_]) -> dict[str, Any]:
+    """Say what both disclose of cells that are `secret`, without what they disclose."""
     release = found.release
     known = (found.lower == found.upper) | np.array([bool(p) for p in found.publishers], bool)
+    known &= secret[found.cells]
     cells = _named(release, found.cells[known])
-    narrowed = int((found.narrowed & ~known).sum())
+    narrowed = int((found.narrowed & ~known & secret[found.cells]).sum())
     if cells:
-        _list(cells, "that one release suppresses are disclosed by both together")
+        are = "is" if len(cells) == 1 else "are"
+        _list(cells, f"that one release suppresses {are} disclosed by both together")
     else:
         tell("Together they disclose no cell that one of them suppresses.")
     if narrowed:

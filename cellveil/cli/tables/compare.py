@@ -9,6 +9,7 @@ from cellveil.cli import options
 from cellveil.cli.answers import finish, print_columns, terminal
 from cellveil.cli.options import argument, flag, option
 from cellveil.cli.tables.defence import read_defence
+from cellveil.cli.tables.dimensions import DIMENSIONS, dimensions_of
 from cellveil.cli.taking import Rest, taking
 from cellveil.comparing.side_by_side import compare as side_by_side
 from cellveil.front import folder_for
@@ -42,7 +43,10 @@ def compare(
         ),
     ],
     *,
-    by: Annotated[str, option("Columns of the table's dimensions: Size,Region.", "COLUMNS")],
+    by: Annotated[
+        str | None,
+        option("Columns of the table's dimensions: Size,Region.", "COLUMNS", default=DIMENSIONS),
+    ] = None,
     methods: Annotated[
         str,
         option(
@@ -77,11 +81,12 @@ def compare(
     levels, are worked out from true values. The limit is for each method. Random rounding is
     that of 'cellveil round' with the same --key-file and --table-id, or by a new key.
     """
-    names = inputs.split_names(by, "--by")
+    shown = dimensions_of(data, by, source)
+    names = shown["by"]
     wanted = inputs.split_names(methods, "--methods", "suppress,round:5")
     decoys = asked.decoys
-    mechanism, reads, key = _mechanism(asked, names, source(data=data, by=names))
-    read = source(data=data, by=names, reads=reads)
+    mechanism, reads, key = _mechanism(asked, names, source(data=data, **shown))
+    read = source(data=data, reads=reads, **shown)
     check_outputs(
         {"-o": output, "--report": report, "--summary": summary},
         [data, read.rda, asked.primary, decoys.key_file],

@@ -25,6 +25,7 @@ from cellveil.io.inputs import (
     read_hierarchies,
     read_records,
     read_table,
+    refuse_unnamed,
     split_names,
     totals_of,
 )
@@ -88,7 +89,7 @@ def inspect(
         if line:
             say(line)
     if not wanted:
-        refuse("--by is missing: name the columns of the table's dimensions, such as Size,Region")
+        refuse_unnamed(data)
     sources = [source(data=data, by=one, **known) for one in wanted]
     names = {name for one in wanted for name in one}
     trees = [hierarchy_of(text, names)[1] for text in sources[0].hierarchy]

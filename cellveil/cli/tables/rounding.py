@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from cellveil.cli import options
 from cellveil.cli.answers import finish, noted
 from cellveil.cli.options import argument, flag, option
+from cellveil.cli.tables.dimensions import DIMENSIONS, dimensions_of
 from cellveil.cli.taking import Rest, taking
 from cellveil.io import inputs
 from cellveil.io.files import check_outputs
@@ -33,7 +34,10 @@ def round_(
         ),
     ],
     *,
-    by: Annotated[str, option("Columns of the table's dimensions: Size,Region.", "COLUMNS")],
+    by: Annotated[
+        str | None,
+        option("Columns of the table's dimensions: Size,Region.", "COLUMNS", default=DIMENSIONS),
+    ] = None,
     base: Annotated[str, option("Multiples of it are published: 5.", "NUMBER")],
     small: Annotated[
         bool,
@@ -70,7 +74,7 @@ def round_(
     beforehand: choose the base by what the rules ask, and not by how small the cells are.
     """
     _check_identity(key_file, table_id)
-    read = source(data=data, by=inputs.split_names(by, "--by"))
+    read = source(data=data, **dimensions_of(data, by, source))
     check_outputs({"-o": output, "--summary": summary}, [data, read.rda, key_file])
     key = None if key_file is None else Key.read(key_file)
     clock = limit.started()

@@ -126,7 +126,8 @@ def _same_sign(row: Sequence[str], labels: int, typical: int) -> bool:
 def _year_row(texts: Sequence[Sequence[str]], full: Sequence[int], kinds: Kinds) -> bool:
     """Whether the first row of numbers is a header of years.
 
-    Below another header the years must follow each other, in each of its groups.
+    Below another header the years must follow each other, in each of its groups, unless there is no
+    label before them, or one that says that they are years: a row of cells has a label of its own.
     """
     first = texts[full[0]]
     numbers = [text for text in first[1:] if is_number(text)]
@@ -141,8 +142,11 @@ def _year_row(texts: Sequence[Sequence[str]], full: Sequence[int], kinds: Kinds)
         return 1900 <= min(years) <= max(years) <= 2100
     if not any(any(row[1:]) for row in texts[: full[0]]):
         return len({*years}) == len(years) and min(years) >= 1500 and max(years) <= 2200
+    if min(years) < 1900 or max(years) > 2100:
+        return False
+    bare = not first[0] and bool(after and after[0])
     steps = [b - a for a, b in pairwise(years)]
-    return min(years) >= 1900 and max(years) <= 2100 and all(d == 1 or d <= -1 for d in steps)
+    return bare or bool(_TIMES.fullmatch(first[0])) or all(d == 1 or d <= -1 for d in steps)
 
 
 def _scale_row(texts: Sequence[Sequence[str]], full: Sequence[int]) -> bool:

@@ -62,6 +62,13 @@ _AVERAGES = re.compile(
 )
 """Names of what may be an average, a rate or a change, and may be a category too."""
 
+_RATIOS = re.compile(r"\b(?:per|je|pro|par|por) \w", re.IGNORECASE)
+"""Names of ratios, where the numbers too look like averages: Employees per firm."""
+
+_PARTS = 4
+"""Parts among which the total of a column without such a name must lie: a wrong total of two or
+three numbers easily does."""
+
 
 def are_shares(labels: Sequence[str]) -> bool:
     """Whether a label or one above it says that the numbers are percentages or the like."""
@@ -221,7 +228,10 @@ def left_out(
             )
             raise InputError(msg)
         if among[j] and not _adds_across(columns, across, j, [*found]) and (
-            j in doubtful or sums
+            j in doubtful or (sums and (
+                any(map(_RATIOS.search, head))
+                or _shows_plainly(columns[j], [columns[k] for k in sums])
+            ))
         ):  # fmt: skip
             found[j] = "the total lies among the other numbers, as an average does"
     return found
@@ -265,6 +275,20 @@ def _is_average(column: Sequence[Decimal | None], whole: int | None, *, named: b
     if min(others) < 0 or total < 0:
         return True if sum(others) != total and min(others) <= total <= max(others) else None
     return min(others) <= total < max(others) or (total == max(others) == min(others) != 0)
+
+
+def _shows_plainly(
+    column: Sequence[Decimal | None], others: Sequence[Sequence[Decimal | None]]
+) -> bool:
+    """Whether an average shows without a name: of several parts, or with decimals of its own."""
+    parts = sum(x is not None for x in column) - 1
+    return parts >= _PARTS or _places(column) > max(map(_places, others))
+
+
+def _places(column: Sequence[Decimal | None]) -> int:
+    """Decimal places of the numbers of a column."""
+    exponents = [x.as_tuple().exponent for x in column if x is not None]
+    return max((-e for e in exponents if isinstance(e, int)), default=0)
 
 
 def _adds_across(

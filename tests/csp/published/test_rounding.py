@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attacks import contradictions
-from csp import Release
+from csp import InputError, Release
 from csp.exact import UNBOUNDED
 from tests.support.shared import examples
 
@@ -97,3 +97,20 @@ def test_a_stated_base_of_decimals_leaves_room() -> None:
     healed = Release.from_frame(rows, rounded="0.1")
     assert contradictions(healed) == ()
     assert (healed.upper < UNBOUNDED).all()
+
+
+def test_ends_beside_numbers_are_used_where_nothing_is_withheld() -> None:
+    """As `cellveil round` writes them; 0 to 4 and 1 to 5 are not the numbers themselves."""
+    rows = [["region", "value", "lower", "upper"], ["N", 0, 0, 4], ["S", 5, 1, 5],
+            ["Total", 8, 8, 8]]  # fmt: skip
+    release = Release.from_frame(rows)
+    assert (release.lower.tolist(), release.upper.tolist()) == ([0, 1, 8], [4, 5, 8])
+    assert not release.withheld.any()
+    assert release.pattern.tolist() == [True, True, False]
+    assert not any("no row" in note for note in release.notes)
+    # Beside withheld cells, ends of numbers may be of a sample: they widen nothing.
+    release = Release.from_frame([*rows[:2], ["S", "[c]", 1, 5], ["Total", 8, 8, 8]])
+    assert release.pattern.tolist() == [False, True, False]
+    assert release.published[2] == 8
+    with pytest.raises(InputError, match="row 3: the number is outside the ends"):
+        Release.from_frame([*rows[:2], ["S", 7, 1, 5], rows[3]])

@@ -143,5 +143,5 @@ def test_what_cannot_be_published_is_refused() -> None:
         protect(table, "FREQ(8)", width=2, publish="intervals:0.5")
     with pytest.raises(InputError, match="publish=: the grid of intervals must be positive"):
         protect(table, "FREQ(8)", width=2, publish="intervals:-5")
-    with pytest.raises(InputError, match="positive multiple of 1, the unit of published cells"):
+    with pytest.raises(InputError, match="publish=: the grid of intervals must be a positive mul"):
         protect(table, "FREQ(8)", width=2, publish="intervals:0.5")

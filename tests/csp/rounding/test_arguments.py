@@ -110,6 +110,15 @@ def test_sums_of_suppressed_cells_are_not_asked_of_rounded_tables() -> None:
 
 
 @pytest.mark.parametrize(
+    "twice", [("round:5", "round:5.0"), ("random:3:small", "random:03:small"),
+              ("intervals:2", "intervals:2.00"), ("suppress", "suppress")],
+)  # fmt: skip
+def test_a_method_that_is_written_in_two_ways_is_one(twice) -> None:
+    with pytest.raises(InputError, match="names one method twice among"):
+        compare(TABLE, RULES, twice)
+
+
+@pytest.mark.parametrize(
     ("method", "words"),
     [
         ("round:1", "methods=, round:1: base must be a whole number and at least 2, got '1'"),

@@ -280,3 +280,23 @@ def test_a_header_of_single_letters_that_comes_back_is_left_out() -> None:
     release = Release.from_frame(rows)
     assert "row 4 repeats the header" in release.notes
     assert len(release.pattern) == 12
+
+
+@pytest.mark.parametrize("years", [(2020,) * 4, (2010, 2020) * 2, (2015, 2005) * 2])
+@pytest.mark.parametrize("corner", ["", "Year", "Jahr"])
+def test_years_below_another_header_are_a_header(years, corner) -> None:
+    names = ["Men", "Women"] * 2 if len({*years}) == 1 else ["Men", "Men", "Women", "Women"]
+    if len({*years}) == 1:
+        names = ["Men", "Women", "Other", "Total"]
+    rows = [["Region", *names], [corner, *years], ["North", 1200, "[c]", 1000, 4000],
+            ["South", 1000, "[c]", 2000, 5000], ["Total", 2200, 3800, 3000, 9000]]  # fmt: skip
+    release = Release.from_frame(rows)
+    assert len(release.pattern) == 12
+    assert int(release.pattern.sum()) == 2
+    assert {label[0] for label in release.labels} == {"North", "South", "Total"}
+
+
+def test_numbers_like_years_with_a_label_are_cells() -> None:
+    rows = [["Region", "Men", "Women"], ["North", 2010, 2020], ["South", 5, "[c]"],
+            ["Total", 2015, "[c]"]]  # fmt: skip
+    assert len(Release.from_frame(rows).pattern) == 6

@@ -172,3 +172,22 @@ def test_letters_in_a_column_without_numbers_are_labels(count: int) -> None:
     head = ["region", "sector", "enterprise", "turnover"]
     body = [["N1", "A", "f", 3], ["N2", "B", "g", 4], ["N3", "B", "h", 5]]
     assert is_list([head, *body[:count]])
+
+
+def test_a_wrong_total_of_two_or_three_numbers_is_not_called_an_average() -> None:
+    for parts in ([80, 90], [80, 90, 100]):
+        rows = [["region", "men", "women"], *([f"r{i}", 100, x] for i, x in enumerate(parts))]
+        total = ["Total", 100 * len(parts), 85]
+        release = Release.from_frame([*rows, ["hidden", "x", "x"], total], marks="statcan")
+        assert cells(release)["Total", "women"] == 85
+        with pytest.raises(InputError, match="women"):
+            read_crosstab([*rows, total])
+
+
+def test_an_average_without_a_name_shows_by_its_decimals_or_many_parts() -> None:
+    fine = [["region", "A", "size"], ["N", 100, 2.1], ["S", 90, 2.5], ["Total", 190, 2.3]]
+    many = [["region", "A", "size"], *(["NSWO"[i], 10, 3 + i] for i in range(4)), ["Total", 40, 5]]
+    for rows in (fine, many):
+        table = read_crosstab(rows)
+        assert {label[-1] for label in table.labels} != {"size"}
+        assert any("as an average does" in note for note in table.notes)
