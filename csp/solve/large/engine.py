@@ -198,8 +198,8 @@ def _run(search: _Search, as_long: float) -> str:
             search.raise_bound(relaxation.whole(search.clock.part(_CLOSER)))
             search.report("bound")
     rng = np.random.default_rng(search.seed)
-    # Regions know nothing of lone contributors, and are products of codes.
-    ways = ["regions", "cells"] if attackers is None and not sparse else ["cells"]
+    # Regions are products of codes.
+    ways = ["cells"] if sparse else ["regions", "cells"]
     idle: set[str] = set()
     while not search.close_enough:
         # What a part has begun when its time is over is still of use.

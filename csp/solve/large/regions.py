@@ -92,9 +92,8 @@ def region_of(
     around = np.flatnonzero(near & live)
     matrix = csr_array(field.columns[:, around])
     matrix = csr_array(matrix[np.flatnonzero(np.diff(matrix.indptr))]).astype(np.int64)
-    asked = conditions(
-        field, csr_array(field.relations[np.unique(csc_array(field.columns[:, inside]).indices)])
-    )
+    beside = csr_array(field.relations[np.unique(csc_array(field.columns[:, inside]).indices)])
+    asked = conditions(field, beside, book.attackers)
     fixed = pattern.astype(np.float64)
     fixed[inside] = 0
     lower, asked = -(asked @ fixed), csr_array(asked[:, inside])
@@ -111,7 +110,8 @@ def region_of(
     links: list[tuple[int, int]] = []
     for r in (r for a, b in zip(first.tolist(), last.tolist(), strict=True) for r in range(a, b)):
         if not book.settled(r, gone):
-            links += [(len(checked), numbers[i]) for i in book.serving(r)]
+            # Against a lone contributor others may serve it, which do not against another.
+            links += [(len(checked), numbers[i]) for i in book.serving(r) & gone]
             checked.append(r)
     at_row, at_witness = np.array(links, np.int64).reshape(-1, 2).T
     requirements = np.array(checked, np.int64)

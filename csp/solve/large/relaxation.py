@@ -167,11 +167,7 @@ def _asked(
 
     Rows that every pattern satisfies are left out.
     """
-    rows, own = _stated(field, relations)
-    if attackers is not None:
-        primary = np.flatnonzero(field.problem.primary[own])
-        known = against_insiders(csr_array(rows[primary]), own[primary], attackers)
-        rows = csr_array(vstack([rows, known]))
+    rows = conditions(field, relations, attackers)
     constant = np.asarray(rows @ fixed.astype(np.float64))
     rows = csr_array(rows[:, columns])
     keep = np.flatnonzero((np.diff(rows.indptr) > 0) & (-constant > least(rows)))
@@ -182,7 +178,7 @@ def _asked(
     return rows, lower
 
 
-def conditions(field: Field, matrix: csr_array) -> csr_array:
+def conditions(field: Field, matrix: csr_array, attackers: Attackers | None = None) -> csr_array:
     """Write what some relations ask of every safe pattern as rows that are at least 0.
 
     Each row is about one cell in one relation: how far the others that are suppressed can move,
@@ -193,16 +189,13 @@ def conditions(field: Field, matrix: csr_array) -> csr_array:
     field : Field
     matrix : (m, n) csr_array of int64
         Relations of the problem.
+    attackers : Attackers, optional
+        Lone contributors, whose rows follow (`against_insiders`).
 
     Returns
     -------
     (c, n) csr_array of float64
     """
-    return _stated(field, matrix)[0]
-
-
-def _stated(field: Field, matrix: csr_array) -> tuple[csr_array, NDArray[np.int64]]:
-    """Conditions (c, n), and the cell (c,) that each is about."""
     row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     cell = matrix.indices
     live = field.open[cell]
@@ -220,7 +213,11 @@ def _stated(field: Field, matrix: csr_array) -> tuple[csr_array, NDArray[np.int6
     weight = np.minimum(1.0, room * share / need[which])
     weight[other == cell[own][which]] = -1.0
     rows = csr_array((weight, (which, other)), shape=(len(own), matrix.shape[1]))
-    return rows, cell[own].astype(np.int64)
+    if attackers is None:
+        return rows
+    primary = np.flatnonzero(field.problem.primary[cell[own]])
+    known = against_insiders(csr_array(rows[primary]), cell[own[primary]], attackers)
+    return csr_array(vstack([rows, known]))
 
 
 def against_insiders(rows: csr_array, own: NDArray[np.int64], attackers: Attackers) -> csr_array:
