@@ -2,7 +2,7 @@
 
 `table` is the value itself, with its `contributors`, its labels as integer columns (`codes`), marks
 of its `cells` (`patterns`) and the relations between its `margins`, which follow from
-`hierarchies`; `link` joins tables that share cells. `from_array`, `from_frame` and `microdata` make
+`hierarchies`; `link` joins tables that share cells. `from_array`, `aggregates` and `microdata` make
 tables, `argus` reads those of τ-ARGUS; `columns` and `units` read what these are given. `cross`
 shows a table as people know it, and gives data frames back.
 
