@@ -23,6 +23,7 @@ from cellveil.jobs.run import run_job
 from cellveil.jobs.verify import verify as verified
 from cellveil.render.progress import Meter
 from cellveil.render.screen import say, tell
+from cellveil.requests.outputs import Facts
 from csp.errors import CellveilError
 from csp.formats.files import atomic_writer
 
@@ -117,7 +118,7 @@ def run(
     if len(paths) > 1:
         lines.append(f"{len(paths) - len(failed)} of {len(paths)} jobs done.")
     worst = max((code for _, code in failed.values()), default=SAFE)
-    finish(facts, lines, summary=summary, worst=worst)
+    finish(facts, lines, to=Facts(summary), worst=worst)
 
 
 def _told(done: Sequence[Done], head: str) -> dict[str, Any]:
@@ -143,7 +144,7 @@ def _verify(record: Path, summary: Path | None) -> NoReturn:
         found = verified(record, phase=meter.phase, progress=meter)
     facts = {"reproduced": found.same, "files": dict(found.outputs)}
     facts["versions_then"] = {name: then for name, (then, _) in found.versions.items()}
-    finish(facts, found.words, safe=found.same, speak=tell, summary=summary)
+    finish(facts, found.words, safe=found.same, speak=tell, to=Facts(summary))
 
 
 def init(

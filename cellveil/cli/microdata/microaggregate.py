@@ -20,6 +20,7 @@ from cellveil.render.screen import say
 from cellveil.report.microdata import microdata_facts, microdata_page
 from cellveil.report.skeleton import write_page
 from cellveil.requests.masking import Masking
+from cellveil.requests.outputs import Masked
 from cellveil.requests.source import Written
 from csp.clock import Clock
 from csp.errors import Unprotectable
@@ -49,8 +50,7 @@ def microaggregate(
     asked: Masking,
     written: Written,
     time_limit: options.SearchLimit = None,
-    output: options.MaskedFile = None,
-    summary: options.Summary = None,
+    files: Masked,
     report: Annotated[
         Path | None,
         option(
@@ -59,7 +59,6 @@ def microaggregate(
             "FILE",
         ),
     ] = None,
-    reveal: options.RevealOriginals = False,
 ) -> None:
     """Replace records by the means of clusters of at least k, with no sensitive mean.
 
@@ -68,6 +67,7 @@ def microaggregate(
     With --rules the means are judged like cells of a table; with --comply they are made to pass,
     and only then is a file written. Exit codes: 0 safe, 1 unsafe or impossible, 2 bad input.
     """
+    output, summary, reveal = files.output, files.summary, files.reveal
     check_outputs({"-o": output, "--summary": summary, "--report": report}, [data])
     file = written.file(data)
     varied = by_column(list(asked.diverse), "--diverse", read_whole) or {}
@@ -108,19 +108,19 @@ def microaggregate(
             "another)."
         )
 
-    def write(files: Together) -> list[Path]:
+    def write(together: Together) -> list[Path]:
         if report is None:
             return []
 
         limit = Clock.of(max(clock.left, 1.0))
         facts = microdata_facts(records, done.result, rule, asked.negative, limit, reveal=reveal)
         facts |= told
-        write_page(report, microdata_page(facts), facts, files)
+        write_page(report, microdata_page(facts), facts, together)
         return [report, report.with_suffix(".json")]
 
     finish(
         done.facts, done.lines, safe=done.safe, columns=columns | whole, show=lambda: None,
-        output=output if done.safe else None, summary=summary, write=write,
+        to=files if done.safe else Masked(None, summary), write=write,
     )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from cellveil.front import refuse
 from cellveil.io.files import check_outputs
 from cellveil.io.published import read_public
 from cellveil.render.screen import say, tell
+from cellveil.requests.outputs import Facts
 from cellveil.requests.publication import Publication
 from cellveil.requests.search import Limit
 from csp.tables.codes import Labels
@@ -68,7 +69,7 @@ def diff(
     else:
         facts["together"] = {"disclosed": [], "narrowed": 0}
     safe = not (facts["together"] and facts["together"]["disclosed"])
-    finish(facts, safe=safe, summary=summary)
+    finish(facts, safe=safe, to=Facts(summary))
 
 
 def _changes(old: Release, new: Release) -> dict[str, Any]:

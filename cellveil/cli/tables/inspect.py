@@ -32,6 +32,7 @@ from cellveil.jobs.draft import draft
 from cellveil.jobs.keys import DATA, written
 from cellveil.render.screen import printable, say
 from cellveil.requests.option import flags_given
+from cellveil.requests.outputs import Facts
 from cellveil.requests.source import Source
 from csp.rules.inspection import inspect as look
 from csp.rules.inspection import inspect_tables
@@ -117,7 +118,7 @@ def inspect(
     )
     first = next(iter(found.tables[0].sensitive))
     advice = [*_advice(found), *(line for one in sources for line in joinings(one, first))]
-    finish(facts, [*advice, following], show=lambda: _show(found), summary=summary, write=write)
+    finish(facts, [*advice, following], show=lambda: _show(found), to=Facts(summary), write=write)
 
 
 def _single(
