@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from csp.errors import InputError, argument, phrase
-from csp.memory import check_memory
+from csp.tables.memory import check_memory
 from csp.names.calls import check_choice
 from csp.tables.contributors import Contributors
 from microagg.partitions.partition import cluster_sums

@@ -24,7 +24,8 @@ from cellveil.requests.source import Source
 from csp.clock import Clock
 from csp.errors import CellveilError
 from csp.formats.files import written_together
-from csp.mechanism import Mechanism, Protected, protect_many
+from csp.mechanism import Mechanism, Protected
+from csp.protection import protect_many
 from csp.tables.table import Table
 
 __all__ = ["on_cores", "places_for", "protect_each"]

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
 from csp.exact import UNBOUNDED
-from csp.memory import memory_size
 from csp.names.calls import check_choice, check_known, whole_number
 from csp.tables.argus import Metadata
 from csp.tables.argus import hierarchies as declared
@@ -27,6 +26,7 @@ from csp.tables.margins import (
     sparse_labels,
     sparse_relations,
 )
+from csp.tables.memory import memory_size
 from csp.tables.microdata.aggregation import aggregated
 from csp.tables.microdata.combinations import check_combinations
 from csp.tables.microdata.contributions import Stage, Wanted, records_of
