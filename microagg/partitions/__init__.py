@@ -1,7 +1,7 @@
 """Partitions of a file into clusters of at least k records.
 
 `clustering` has the public ways to make one, `methods` a file for each, and `partition` is the
-result. MDAV and V-MDAV go through a shrinking `kdtree` by `kdtree_search` where there are many
+result, with `means` over its clusters. MDAV and V-MDAV go through a shrinking `kdtree` by `kdtree_search` where there are many
 records, `exact_means` rounds their means once; `univariate` groups one attribute.
 `contributors` joins clusters that have fewer than k different ones, `strata` makes clusters inside
 strata, and `aggregated` has medians and weighted means in place of means.
