@@ -91,7 +91,7 @@ def keep_again(
     return _found(narrowed(earlier_of(release), table.names), table, asked, what, joins)
 
 
-# ---- codes of today -------------------------------------------------------------------------------
+# ---- codes of today ------------------------------------------------------------------------------
 
 
 def _with_zeros(
