@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,7 @@ from csp.decoys.guarantee import Guarantee
 from csp.decoys.suppress import Defended, defend
 from csp.errors import CertificateError, InputError, argument
 from csp.exact import units_text, units_to_numbers
+from csp.formats.apriori import Statement
 from csp.formats.files import Together
 from csp.names.calls import expect, named_errors, named_init
 from csp.names.guesses import Guided
@@ -38,9 +39,6 @@ from csp.solve.own_patterns import OwnMethod
 from csp.tables.cross.frames import columns_to_frame
 from csp.tables.cross.html import cell_texts, notebook_table
 from csp.tables.table import Part, Table
-
-if TYPE_CHECKING:
-    from csp.formats.apriori import Statement
 
 __all__ = ["Mechanism", "Protected", "protect_table"]
 

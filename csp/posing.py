@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from csp.decoys.decoys import Decoys, number_of
 from csp.errors import InputError, argument
 from csp.exact import MAX_VALUE, Number, ceil_fraction, exact, number_text
+from csp.formats.apriori import Statement
 from csp.formats.reading import as_object
 from csp.names.calls import check_choice
 from csp.problem.apriori import apply_apriori
@@ -19,9 +20,6 @@ from csp.problem.problem import Problem
 from csp.rules import Manual, Rule, Sensitivity, as_rule
 from csp.rules.base import counts_of, is_count_table, parts_of, whole_units
 from csp.tables.table import Table
-
-if TYPE_CHECKING:
-    from csp.formats.apriori import Statement
 
 __all__ = ["Cost", "Posing", "posing_data", "posing_options"]
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 from csp.decoys.decoys import Decoys
 from csp.errors import CellveilError, OutOfTime
 from csp.exact import Number
+from csp.formats.apriori import Statement
 from csp.mechanism import Mechanism, Protected
 from csp.names.calls import expect, named_errors
 from csp.release.release import Release
 from csp.rules import Rule
 from csp.solve.own_patterns import OwnMethod
 from csp.tables.table import Table
-
-if TYPE_CHECKING:
-    from csp.formats.apriori import Statement
 
 __all__ = ["Outcome", "protect", "protect_many"]
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from cellveil.requests.publication import Publication
     from csp.formats.files import Together
-    from csp.mechanism import Mechanism, Protected
+    from csp.mechanism import Protected
     from csp.release.release import Release
     from csp.solve import Progress
 

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -19,16 +19,13 @@ from cellveil.jobs.batch import read_batch
 from cellveil.jobs.draft import job_text
 from cellveil.jobs.job import is_outside, read_job
 from cellveil.jobs.keys import template
-from cellveil.jobs.run import run_job
+from cellveil.jobs.run import Done, run_job
 from cellveil.jobs.verify import verify as verified
 from cellveil.render.progress import Meter
 from cellveil.render.screen import say, tell
 from cellveil.requests.outputs import Facts
 from csp.errors import CellveilError
 from csp.formats.files import atomic_writer
-
-if TYPE_CHECKING:
-    from cellveil.jobs.run import Done
 
 __all__ = ["init", "run"]
 

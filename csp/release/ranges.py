@@ -9,12 +9,13 @@ Two true tables with the same release have the same intervals.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.audits.audit import Audit
+from csp.audits.claims import Claim
 from csp.audits.intervals import interval_claims
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError, OutOfTime, argument
@@ -23,9 +24,6 @@ from csp.highs import Model, Status
 from csp.release.completion import complete
 from csp.release.release import Release
 from csp.tables.table import Table
-
-if TYPE_CHECKING:
-    from csp.audits.claims import Claim
 
 __all__ = ["Ranges", "grid_units", "inside", "outward", "published_as"]
 

@@ -14,19 +14,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from csp.errors import InputError, NotAdditive, phrase
-from csp.exact import MAX_VALUE, UNBOUNDED, most_text, units_text
+from csp.exact import MAX_VALUE, UNBOUNDED, Number, most_text, units_text
 from csp.names.calls import named_errors
 from csp.names.guesses import Guided
 from csp.tables.cells import as_flags, set_array
 from csp.tables.codes import Labels, cell_name
 from csp.tables.contributors import Contributors
 from csp.tables.cross.html import notebook_facts
+from csp.tables.hierarchies.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from csp.exact import Number
-    from csp.tables.hierarchies.hierarchy import Hierarchy
     from csp.tables.microdata.contributions import Stage
 
 __all__ = ["Part", "Table"]

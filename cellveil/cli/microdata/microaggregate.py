@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cellveil.cli import options
 from cellveil.cli.answers import finish, noted
@@ -25,20 +25,14 @@ from cellveil.requests.source import Written
 from csp.clock import Clock
 from csp.errors import Unprotectable
 from csp.exact import read_whole
-from csp.rules import parse_rules
-from csp.tables.columns import column_names, read_columns
+from csp.formats.files import Together
+from csp.rules import Rule, parse_rules
+from csp.tables.columns import TextFile, column_names, read_columns
+from microagg.compliance.result import Compliant
 from microagg.kept import kept_columns
+from microagg.partitions.partition import Partition
 from microagg.partitions.strata import keys_of
-from microagg.records import records_to_mask
-
-if TYPE_CHECKING:
-    from csp.clock import Clock
-    from csp.formats.files import Together
-    from csp.rules import Rule
-    from csp.tables.columns import TextFile
-    from microagg.compliance.result import Compliant
-    from microagg.partitions.partition import Partition
-    from microagg.records import Records
+from microagg.records import Records, records_to_mask
 
 __all__ = ["microaggregate"]
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from attacks import differencing
+from attacks.release_alone.several_releases import Differencing
 from cellveil.cli import options
 from cellveil.cli.answers import finish
 from cellveil.cli.options import argument
@@ -19,11 +20,8 @@ from cellveil.render.screen import say, tell
 from cellveil.requests.outputs import Facts
 from cellveil.requests.publication import Publication
 from cellveil.requests.search import Limit
+from csp.release.release import Release
 from csp.tables.codes import Labels
-
-if TYPE_CHECKING:
-    from attacks.release_alone.several_releases import Differencing
-    from csp.release.release import Release
 
 __all__ = ["diff"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
@@ -18,9 +17,7 @@ from cellveil.report.skeleton import write_page
 from cellveil.requests.outputs import Audited
 from cellveil.requests.publication import Publication
 from cellveil.requests.search import Limit
-
-if TYPE_CHECKING:
-    from csp.formats.files import Together
+from csp.formats.files import Together
 
 __all__ = ["audit_public"]
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from attacks import Knowledge, differencing, disclosed, normal_counts, uniform
 from attacks import posterior as run
+from attacks.release_alone.insider_knowledge import Insight
 from cellveil.cli import options
 from cellveil.cli.answers import finish, read_attacked
 from cellveil.cli.options import argument, flag, option
@@ -21,13 +22,10 @@ from cellveil.requests.outputs import Facts, Rows
 from cellveil.requests.publication import Publication
 from csp.clock import Clock
 from csp.exact import end_text, exact
+from csp.release.release import Release
 from csp.tables.codes import Labels
 from csp.tables.columns import column_names, read_columns
 from csp.tables.units import MOST_DECIMALS
-
-if TYPE_CHECKING:
-    from attacks.release_alone.insider_knowledge import Insight, Knowledge
-    from csp.release.release import Release
 
 __all__ = ["cell_columns", "explain", "insiders", "joint", "posterior", "texts"]
 

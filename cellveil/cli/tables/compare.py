@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cellveil.cli.answers import finish, print_columns, terminal
 from cellveil.cli.options import argument, flag, option
 from cellveil.cli.tables.defence import read_defence
 from cellveil.cli.taking import Rest, taking
+from cellveil.comparing.side_by_side import Comparison
 from cellveil.comparing.side_by_side import compare as side_by_side
 from cellveil.front import folder_for
 from cellveil.io import inputs
@@ -23,10 +24,7 @@ from cellveil.requests.requirements import Requirements
 from cellveil.requests.search import Limit
 from cellveil.requests.source import Source
 from csp.decoys.key import Key
-
-if TYPE_CHECKING:
-    from cellveil.comparing.side_by_side import Comparison
-    from csp.formats.files import Together
+from csp.formats.files import Together
 
 __all__ = ["compare"]
 

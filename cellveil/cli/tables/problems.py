@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cellveil.cli import options
 from cellveil.cli.answers import finish, needs_reveal
@@ -27,12 +27,10 @@ from cellveil.requests.search import Limit, Search
 from cellveil.requests.source import Source
 from csp.audits.audit import audit as check
 from csp.decoys.suppress import defend
+from csp.formats.files import Together
 from csp.problem.jj import read_jj, write_jj
 from csp.release.release import Release
 from csp.solve import suppress as solve
-
-if TYPE_CHECKING:
-    from csp.formats.files import Together
 
 __all__ = ["audit", "suppress"]
 

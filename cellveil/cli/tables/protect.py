@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -33,13 +33,11 @@ from cellveil.requests.outputs import Facts, Files
 from cellveil.requests.requirements import Requirements
 from cellveil.requests.search import Search
 from cellveil.requests.source import Source
-
-if TYPE_CHECKING:
-    from csp.audits.second_reading import Rereading
-    from csp.clock import Clock
-    from csp.formats.files import Together
-    from csp.mechanism import Mechanism, Protected
-    from csp.solve import Progress
+from csp.audits.second_reading import Rereading
+from csp.clock import Clock
+from csp.formats.files import Together
+from csp.mechanism import Mechanism, Protected
+from csp.solve import Progress
 
 __all__ = ["protect"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from cellveil.cli.answers import finish
 from cellveil.front import refuse
@@ -19,6 +19,7 @@ from cellveil.requests.requirements import Guards
 from cellveil.requests.source import Source
 from csp.audits.second_reading import (
     Columns,
+    Rereading,
     by_layout,
     layout_of,
     parents_of,
@@ -26,11 +27,8 @@ from csp.audits.second_reading import (
     rows_of,
     statements_of,
 )
+from csp.audits.second_reading.files import Statement
 from csp.release_file import read_release
-
-if TYPE_CHECKING:
-    from csp.audits.second_reading import Columns, Rereading
-    from csp.audits.second_reading.files import Statement
 
 __all__ = ["check_again", "facts_of", "read_again", "read_twice"]
 
