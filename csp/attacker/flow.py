@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.attacker.maxflow import KERNELS, Graph, HalfArcs, Targets
+from csp.attacker.maxflow import KERNELS, Graph, HalfArcs, Targets, working_space
 from csp.attacker.view import NOTHING, Extreme, View
 from csp.clock import UNLIMITED, Clock
 
@@ -108,6 +108,7 @@ class FlowEngine:
     ) -> list[Extreme]:
         """Furthest deviation of each target in its direction; see `csp.attacker.Engine`."""
         n = len(self._graph.up)
+        work = working_space(n, len(self._arcs.start) - 1)
         limits = np.full(len(targets), ENDLESS) if enough is None else np.minimum(enough, ENDLESS)
         served, reach = np.full(len(targets), -1), np.zeros(len(targets), np.int64)
         found: list[Extreme | None] = [None] * len(targets)
@@ -118,7 +119,7 @@ class FlowEngine:
             last = min(first + width, len(targets))
             pools = KERNELS.run(
                 "ends", self._arcs, self._graph, Targets(targets, signs, limits),
-                first, last, served, reach, small=n * (last - first) <= _SMALL,
+                first, last, served, reach, work, small=n * (last - first) <= _SMALL,
             )  # fmt: skip
             self._collect(found, pools, targets, signs, limits, served, reach)
         return [e for e in found if e is not None]

@@ -18,7 +18,7 @@ __all__ = [
     "KERNELS", "Graph", "HalfArcs", "Targets", "Work", "ends", "orient", "push", "working_space",
 ]  # fmt: skip
 
-KERNELS = Kernels(__name__, "working_space", "push", "grown", "ends", "orient")
+KERNELS = Kernels(__name__, "push", "grown", "ends", "orient")
 
 
 class Graph(NamedTuple):
@@ -83,7 +83,7 @@ class Work(NamedTuple):
 
 
 def working_space(k: int, nodes: int) -> Work:
-    """Return a flow of nothing among so many cells and nodes."""
+    """Return a flow of nothing among so many cells and nodes; what takes it leaves it so."""
     return Work(
         np.zeros(k, np.int64), np.empty(k + 1, np.int64), np.zeros(k, np.bool_),
         np.empty((5, nodes), np.int64),
@@ -199,7 +199,7 @@ def grown(array: NDArray[np.int64], used: int, needed: int) -> NDArray[np.int64]
 
 def ends(
     arcs: HalfArcs, graph: Graph, targets: Targets, first: int, last: int,
-    served: NDArray[np.int64], reach: NDArray[np.int64],
+    served: NDArray[np.int64], reach: NDArray[np.int64], work: Work,
 ) -> tuple[
     NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]
 ]:  # fmt: skip
@@ -218,6 +218,7 @@ def ends(
         none yet, -2 for one that an earlier call has served.
     reach : (t,) int64
         Written: how far each target moves.
+    work : Work
 
     Returns
     -------
@@ -231,7 +232,6 @@ def ends(
     tail, head, up, down = graph
     target, signs, enough = targets
     k, nodes = len(up), len(arcs.start) - 1
-    work = working_space(k, nodes)
     flow, touched, seen, scratch = work
     number = np.full((2, k), -1, np.int64)
     for t in range(len(target)):

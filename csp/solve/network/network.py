@@ -17,7 +17,7 @@ from csp.attacker.view import View
 from csp.clock import Clock
 from csp.problem.problem import Problem
 from csp.problem.requirements import Needs
-from csp.solve.network.paths import KERNELS, Prices, Suppressed, Wanted
+from csp.solve.network.paths import KERNELS, Prices, Suppressed, Wanted, working_space
 
 __all__ = ["HiddenNetwork", "clean_paths", "suppress_paths"]
 
@@ -116,14 +116,14 @@ def suppress_paths(
     known = problem.forced if begin is None else problem.forced | begin
     graph = Graph(net.network.tail, net.network.head, net.up, net.down)
     lists = _suppressed(graph, net.nodes, np.flatnonzero(known[net.cells]), small=small)
-    needs = net.needs.ordered()
+    needs, work = net.needs.ordered(), working_space(len(net.cells), net.nodes)
     wanted = Wanted(needs.cell, needs.kind, needs.need)
     for at in range(0, len(needs), _AT_ONCE):
         if clock.over:
             return None
         missed = KERNELS.run(
             "construct", Prices(start, half, own), graph, wanted,
-            at, min(at + _AT_ONCE, len(needs)), lists, small=small,
+            at, min(at + _AT_ONCE, len(needs)), lists, work, small=small,
         )  # fmt: skip
         if missed >= 0:
             return None
@@ -154,7 +154,8 @@ def clean_paths(
     order = free[np.lexsort((-cells, -weights[cells]))]
     needs = net.needs.at(place[net.needs.cell])
     wanted = Wanted(needs.cell, needs.kind, needs.need)
-    if not KERNELS.run("clean", graph, wanted, order, lists, small=small):
+    work = working_space(len(inside), net.nodes)
+    if not KERNELS.run("clean", graph, wanted, order, lists, work, small=small):
         return None
     rest = net.problem.forced.copy()
     rest[net.cells[inside[lists.hidden]]] = True

@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 from csp.attacker.maxflow import Graph
 from csp.compiled import Kernels
 
-__all__ = ["KERNELS", "Prices", "Suppressed", "Wanted"]
+__all__ = ["KERNELS", "Prices", "Suppressed", "Wanted", "working_space"]
 
 KERNELS = Kernels(
-    __name__, "working_space", "hide", "augment", "send", "settle", "cheapest", "holds",
-    "construct", "clean",
+    __name__, "hide", "augment", "send", "settle", "cheapest", "holds", "construct", "clean",
 )  # fmt: skip
 
 
@@ -90,7 +89,7 @@ class Work(NamedTuple):
 
 
 def working_space(k: int, nodes: int) -> Work:
-    """Return arrays for so many cells and nodes, without flow."""
+    """Return arrays for so many cells and nodes, without flow; whatever takes them leaves none."""
     return Work(
         np.zeros(k, np.int64), np.zeros(k, np.bool_), np.empty(k + 1, np.int64),
         np.empty(2 * k + 2, np.int64), np.empty(nodes, np.int64), np.empty(nodes, np.int64),
@@ -100,7 +99,7 @@ def working_space(k: int, nodes: int) -> Work:
 
 def hide(cell: int, graph: Graph, lists: Suppressed) -> None:
     """Suppress a cell: enter its two half-arcs into the lists of suppressed ones."""
-    tail, head, _, _ = graph
+    tail, head = graph.tail, graph.head
     hidden, listed, first, after = lists
     k = len(tail)
     hidden[cell] = True
@@ -124,8 +123,8 @@ def send(
         `count` is the new number of touched cells.
     """
     tail, head, up, down = graph
-    hidden, _, first, after = lists
-    flow, _, _, _, via, queue, _ = work
+    hidden, first, after = lists.hidden, lists.first, lists.after
+    flow, via, queue = work.flow, work.via, work.queue
     k = len(up)
     total = 0
     while total < limit:
@@ -163,8 +162,8 @@ def send(
 
 def augment(source: int, sink: int, step: int, graph: Graph, work: Work, count: int) -> int:
     """Add a step along the path that `via` holds; returns the number of touched cells."""
-    tail, head, _, _ = graph
-    flow, seen, touched, _, via, _, _ = work
+    tail, head = graph.tail, graph.head
+    flow, seen, touched, via = work.flow, work.seen, work.touched, work.via
     k = len(tail)
     v = sink
     while v != source:
@@ -181,7 +180,7 @@ def augment(source: int, sink: int, step: int, graph: Graph, work: Work, count: 
 
 def settle(count: int, work: Work, kept: int) -> int:
     """Take all flow back; append the cells that it went through to `used`, and count these."""
-    flow, seen, touched, used, _, _, _ = work
+    flow, seen, touched, used = work.flow, work.seen, work.touched, work.used
     for i in range(count):
         if flow[touched[i]] != 0:
             used[kept] = touched[i]
@@ -207,8 +206,8 @@ def cheapest(
     """
     start, half, weight = prices
     tail, head, up, down = graph
-    hidden, _, first, after = lists
-    flow, _, _, _, via, _, distance = work
+    hidden, first, after = lists.hidden, lists.first, lists.after
+    flow, via, distance = work.flow, work.via, work.distance
     k = len(up)
     distance[:] = np.inf
     via[:] = -1
@@ -259,8 +258,9 @@ def cheapest(
 
 
 def construct(
-    prices: Prices, graph: Graph, wanted: Wanted, begin: int, end: int, lists: Suppressed
-) -> int:
+    prices: Prices, graph: Graph, wanted: Wanted, begin: int, end: int, lists: Suppressed,
+    work: Work,
+) -> int:  # fmt: skip
     """Suppress cheapest paths until requirements ``begin .. end - 1`` hold.
 
     Returns
@@ -271,8 +271,7 @@ def construct(
     tail, head, up, down = graph
     cell, kind, need = wanted
     hidden = lists.hidden
-    k, nodes = len(up), len(prices.start) - 1
-    work = working_space(k, nodes)
+    k = len(up)
     via = work.via
     for r in range(begin, end):
         j = cell[r]
@@ -338,7 +337,9 @@ def holds(j: int, kind: int, need: int, graph: Graph, lists: Suppressed, work: W
     return kept if todo <= 0 else -1
 
 
-def clean(graph: Graph, wanted: Wanted, order: NDArray[np.int64], lists: Suppressed) -> bool:
+def clean(
+    graph: Graph, wanted: Wanted, order: NDArray[np.int64], lists: Suppressed, work: Work
+) -> bool:
     """Publish cells in the given order where every requirement still holds.
 
     Each requirement keeps the cells of a flow that shows that it holds; only those that use a
@@ -356,7 +357,6 @@ def clean(graph: Graph, wanted: Wanted, order: NDArray[np.int64], lists: Suppres
     """
     cell, kind, need = wanted
     hidden = lists.hidden
-    work = working_space(len(hidden), len(lists.first))
     used = work.used
     uses = [used[:0].copy() for _ in range(len(cell))]
     for trial in range(-1, len(order)):

@@ -33,7 +33,7 @@ _SUPPORT = 1e-9
 
 def find_misses(
     arcs: HalfArcs, graph: Graph, share: NDArray[np.int64], one: int, wanted: Wanted,
-    begin: int, end: int, most: int,
+    work: Work, begin: int, end: int, most: int,
 ) -> tuple[
     NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]
 ]:  # fmt: skip
@@ -48,6 +48,7 @@ def find_misses(
         their room; otherwise no cell counts for more than the need.
     one : int
     wanted : Wanted
+    work : Work
     begin, end : int
     most : int
         Stop after this many.
@@ -66,7 +67,6 @@ def find_misses(
     tail, head, up, down = graph
     cell, kind, need = wanted
     k, nodes = len(up), len(arcs.start) - 1
-    work = working_space(k, nodes)
     flow, touched, seen, scratch = work
     most_up, most_down = np.empty(k, np.int64), np.empty(k, np.int64)
     missed = np.empty(2 * (end - begin), np.int64)
@@ -195,6 +195,7 @@ class FlowSeparator:
             half_arcs(network, net.nodes),
             Graph(network.tail, network.head, net.up[support], net.down[support]),
             share.astype(np.int64), one, Wanted(needs.cell, needs.kind, needs.need),
+            working_space(len(support), net.nodes),
         )  # fmt: skip
         out: list[tuple[Any, ...]] = []
         width = max(16, 20_000_000 // (len(support) + net.nodes))

@@ -119,6 +119,7 @@ def test_compiled_flows_equal_their_plain_twins(seed: int, nodes: int, arcs: int
         pools = run(
             half_arcs(network, nodes), maxflow.Graph(tail, head, up, down),
             maxflow.Targets(targets, signs, enough), 0, 2 * arcs, served, reach,
+            maxflow.working_space(arcs, nodes),
         )  # fmt: skip
         results.append([a.tolist() for a in (*pools, served, reach)])
     assert results[0] == results[1]
