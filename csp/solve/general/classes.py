@@ -50,24 +50,6 @@ class Cells(NamedTuple):
     blocked: NDArray[np.bool_]
 
 
-class Rows(NamedTuple):
-    """What is known of each class: (c,) arrays, all of which are written but `cell`.
-
-    Attributes
-    ----------
-    matrix : (c, k) float64
-    cell
-        The cell that stands for it.
-    keep, moves
-        Whether it must go on moving, and whether it moves.
-    """
-
-    matrix: NDArray[np.float64]
-    cell: NDArray[np.int64]
-    keep: NDArray[np.bool_]
-    moves: NDArray[np.bool_]
-
-
 class Classes:
     """A subspace on its way down.
 
@@ -164,9 +146,9 @@ class Classes:
         c, k = self.matrix.shape
         moves, closed, path = np.ones(c, bool), np.zeros(k, bool), np.empty((k, 2), np.int64)
         done = KERNELS.run(
-            "publish_most", Rows(self.matrix, self._cell, self._keep, moves),
-            Cells(self.member, self.factor, weight, blocked), self._lines, closed, path,
-            min(most, k), self._whole, small=self.matrix.size <= _SMALL,
+            "publish_most", self.matrix, Cells(self.member, self.factor, weight, blocked),
+            self._cell, self._keep, self._lines, moves, closed, path, min(most, k), self._whole,
+            small=self.matrix.size <= _SMALL,
         )  # fmt: skip
         self.exchanges += [(cell, int(self.columns[j])) for cell, j in path[:done].tolist()]
         place = np.full(c + 1, moves.sum())
@@ -179,13 +161,13 @@ class Classes:
 
 
 def publish_most(
-    rows: Rows, cells: Cells, lines: Any, closed: Any, path: Any, most: int, whole: Any
-) -> int:
+    matrix: Any, cells: Cells, cell: Any, keep: Any, lines: Any, moves: Any, closed: Any,
+    path: Any, most: int, whole: Any,
+) -> int:  # fmt: skip
     """Loop of `Classes`, which changes all in place; numba compiles it, plain it is the oracle.
 
     Says which classes still move, which columns are closed and for which cells, and how many.
     """
-    matrix, cell, keep, moves = rows
     member, factor, weight, blocked = cells
     c = len(matrix)
     total, barred = np.zeros(c + 1), np.zeros(c + 1, np.bool_)

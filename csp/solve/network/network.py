@@ -17,7 +17,7 @@ from csp.attacker.view import View
 from csp.clock import Clock
 from csp.problem.problem import Problem
 from csp.problem.requirements import Needs
-from csp.solve.network.paths import KERNELS, Prices, Suppressed, Wanted, working_space
+from csp.solve.network.paths import KERNELS, Suppressed, Wanted, working_space
 
 __all__ = ["HiddenNetwork", "clean_paths", "suppress_paths"]
 
@@ -122,7 +122,7 @@ def suppress_paths(
         if clock.over:
             return None
         missed = KERNELS.run(
-            "construct", Prices(start, half, own), graph, wanted,
+            "construct", start, half, own, graph, wanted,
             at, min(at + _AT_ONCE, len(needs)), lists, work, small=small,
         )  # fmt: skip
         if missed >= 0:

@@ -17,26 +17,11 @@ from numpy.typing import NDArray
 from csp.attacker.maxflow import Graph
 from csp.compiled import Kernels
 
-__all__ = ["KERNELS", "Prices", "Suppressed", "Wanted", "working_space"]
+__all__ = ["KERNELS", "Suppressed", "Wanted", "working_space"]
 
 KERNELS = Kernels(
     __name__, "hide", "augment", "send", "settle", "cheapest", "holds", "construct", "clean",
 )  # fmt: skip
-
-
-class Prices(NamedTuple):
-    """What cells cost, and half-arcs of each node with the cheapest first.
-
-    Attributes
-    ----------
-    start : (nodes + 1,) int64
-    half : (2k,) int64
-    weight : (k,) float64
-    """
-
-    start: NDArray[np.int64]
-    half: NDArray[np.int64]
-    weight: NDArray[np.float64]
 
 
 class Wanted(NamedTuple):
@@ -191,8 +176,9 @@ def settle(count: int, work: Work, kept: int) -> int:
 
 
 def cheapest(
-    source: int, sink: int, banned: int, least: int, prices: Prices, graph: Graph,
-    lists: Suppressed, work: Work,
+    source: int, sink: int, banned: int, least: int, start: NDArray[np.int64],
+    half: NDArray[np.int64], weight: NDArray[np.float64], graph: Graph, lists: Suppressed,
+    work: Work,
 ) -> int:  # fmt: skip
     """Cheapest path on which every cell can still move by `least`; suppressed cells cost nothing.
 
@@ -204,7 +190,6 @@ def cheapest(
     int
         Units that the path can carry (0 if there is none); the path is in `via`.
     """
-    start, half, weight = prices
     tail, head, up, down = graph
     hidden, first, after = lists.hidden, lists.first, lists.after
     flow, via, distance = work.flow, work.via, work.distance
@@ -258,10 +243,21 @@ def cheapest(
 
 
 def construct(
-    prices: Prices, graph: Graph, wanted: Wanted, begin: int, end: int, lists: Suppressed,
-    work: Work,
+    start: NDArray[np.int64], half: NDArray[np.int64], weight: NDArray[np.float64], graph: Graph,
+    wanted: Wanted, begin: int, end: int, lists: Suppressed, work: Work,
 ) -> int:  # fmt: skip
     """Suppress cheapest paths until requirements ``begin .. end - 1`` hold.
+
+    Parameters
+    ----------
+    start, half, weight : (nodes + 1,) int64, (2k,) int64, (k,) float64
+        Half-arcs of each node in the order of their weight.
+    graph : Graph
+    wanted : Wanted
+    begin, end : int
+    lists : Suppressed
+        Read and written.
+    work : Work
 
     Returns
     -------
@@ -293,9 +289,9 @@ def construct(
             pushed, count = send(source, sink, j, limit, graph, lists, work, 0)
             while pushed < limit:
                 least = limit - pushed
-                carried = cheapest(source, sink, j, least, prices, graph, lists, work)
+                carried = cheapest(source, sink, j, least, start, half, weight, graph, lists, work)
                 if carried == 0 and least > 1:
-                    carried = cheapest(source, sink, j, 1, prices, graph, lists, work)
+                    carried = cheapest(source, sink, j, 1, start, half, weight, graph, lists, work)
                 if carried == 0:
                     break
                 step = min(carried, limit - pushed)
