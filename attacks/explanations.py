@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attacks.algorithm_known.excluded_values import survivors_of
+from attacks.algorithm_known.excluded_values import Survivors, survivors_of
 from attacks.algorithm_known.public_view import check_mechanism
 from attacks.descriptions import cell_name, joined, number, position, relation_name
 from attacks.release_alone.bound_proofs import Equation, Proof, ends, shortened
@@ -19,12 +18,9 @@ from attacks.release_alone.exhaustive_proofs import none_beyond
 from csp.attacker.view import components
 from csp.clock import Clock
 from csp.errors import CertificateError, InputError, OutOfTime
+from csp.mechanism import Mechanism
 from csp.release.completion import complete
 from csp.release.release import Release
-
-if TYPE_CHECKING:
-    from attacks.algorithm_known.excluded_values import Survivors
-    from csp.mechanism import Mechanism
 
 __all__ = ["Explanation", "explain"]
 

@@ -18,12 +18,12 @@ from csp.formats.apriori import write_apriori as write_apriori
 from csp.formats.delimited import TextFile as TextFile
 from csp.mechanism import Mechanism as Mechanism
 from csp.mechanism import Protected as Protected
-from csp.mechanism import protect as protect
-from csp.mechanism import protect_many as protect_many
 from csp.problem.apriori import apply_apriori as apply_apriori
 from csp.problem.jj import read_jj as read_jj
 from csp.problem.jj import write_jj as write_jj
 from csp.problem.problem import Problem as Problem
+from csp.protection import protect as protect
+from csp.protection import protect_many as protect_many
 from csp.published.crosstabs.reading import read_crosstab as read_crosstab
 from csp.release.release import Release as Release
 from csp.responses import protect_responses as protect_responses

@@ -4,6 +4,9 @@ The functions stay plain Python: uncompiled they are the oracle of the compiled 
 what is small. What numba keeps on disk is keyed by the file of one function alone, but holds the
 code of all that it calls; here every file involved is in the key.
 
+Arrays that travel together are a ``NamedTuple``, which a loop unpacks at its top: to take one costs
+two microseconds a call, and to look into one for each entry would cost more.
+
 Each module that holds loops to compile names them once (`KERNELS`). Calls that are known to be
 small run uncompiled until that has cost about what compiling would; a call may also say what the
 plain work at hand would take (`seconds`). Results are the same to the last bit, which is why sums

@@ -1,4 +1,4 @@
-"""The public algorithm, and its one call from a table to an audited release.
+"""The public algorithm, and the audited release that comes of it.
 
 A `Mechanism` poses the problem of a table, looks for a pattern, audits it and releases it:
 `Protected` is what comes of it.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,47 +17,30 @@ from numpy.typing import ArrayLike, NDArray
 from csp.audits.audit import Audit, follow, judge
 from csp.audits.second_reading import Columns, Rereading, reread
 from csp.clock import Clock
-from csp.decoys.decoys import Decoys, number_of
 from csp.decoys.guarantee import Guarantee
 from csp.decoys.suppress import Defended, defend
-from csp.errors import CellveilError, CertificateError, InputError, OutOfTime, argument
-from csp.exact import Number, number_text, units_text, units_to_numbers
+from csp.errors import CertificateError, InputError, argument
+from csp.exact import units_text, units_to_numbers
+from csp.formats.apriori import Statement
 from csp.formats.files import Together
-from csp.formats.reading import as_object
 from csp.names.calls import expect, named_errors, named_init
 from csp.names.guesses import Guided
 from csp.outputs import output
-from csp.posing import Posing
+from csp.posing import Posing, posing_data, posing_options
 from csp.problem.jj import write_jj
 from csp.problem.problem import Problem
-from csp.release.ranges import Ranges, outward, published_as, ranges_columns
+from csp.release.ranges import Ranges, outward, published_as
 from csp.release.release import Release
-from csp.rules import Manual, Rule, as_rule
+from csp.release.result_columns import result_columns
+from csp.rules import Manual, as_rule
 from csp.rules.base import parts_of
 from csp.solve import Progress, Suppression, suppress
 from csp.solve.own_patterns import OwnMethod
-from csp.tables.codes import Labels
 from csp.tables.cross.frames import columns_to_frame
 from csp.tables.cross.html import cell_texts, notebook_table
 from csp.tables.table import Part, Table
 
-if TYPE_CHECKING:
-    from csp.formats.apriori import Statement
-
-__all__ = ["Mechanism", "Protected", "protect", "protect_many"]
-
-_KEYS = dict.fromkeys(
-    ("rules", "width", "strict", "cost", "margins", "singletons", "unions", "integer", "defence"),
-    False,
-) | {"rules": True}
-_TEXT, _FLAG, _CHOICE = (str,), (bool,), (bool, type(None))
-_TYPES = {
-    "rules": _TEXT, "cost": _TEXT, "margins": _TEXT,
-    "strict": _FLAG, "singletons": _CHOICE, "unions": _FLAG, "integer": _CHOICE,
-}  # fmt: skip
-_WORDS: dict[tuple[type, ...], str] = {
-    _TEXT: "a text", _FLAG: "true or false", _CHOICE: "true, false or null",
-}  # fmt: skip
+__all__ = ["Mechanism", "Protected", "protect_table"]
 
 
 @named_init
@@ -157,30 +140,7 @@ class Mechanism(Posing):
         InputError
             If the rules or the cost are functions of the user's own, or name single cells.
         """
-        text = str(self.rules)
-        try:
-            same = as_rule(text) == self.rules
-        except InputError:
-            same = False
-        if not same or callable(self.cost):
-            msg = (
-                "a mechanism with rules or costs that are functions, or with cells named by hand, "
-                "cannot be written as data"
-            )
-            raise InputError(msg)
-        facts: dict[str, Any] = {
-            "rules": text,
-            "width": None if self.width is None else number_text(self.width),
-            "strict": self.strict,
-            "cost": self.cost,
-            "margins": self.margins,
-            "singletons": self.singletons,
-            "unions": self.unions,
-            "integer": self.integer,
-        }
-        if self.defence is not None:
-            facts["defence"] = self.defence.to_dict()
-        return facts
+        return posing_data(self)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Mechanism:
@@ -197,16 +157,7 @@ class Mechanism(Posing):
             If a key is unknown, rules are missing, or a value is of another type than `to_dict`
             gives it: nothing is taken for true or for a number that is not.
         """
-        options = as_object(data, _KEYS, "a mechanism")
-        for key, kinds in _TYPES.items():
-            if key in options and type(options[key]) not in kinds:
-                msg = f"key {key!r} of a mechanism must be {_WORDS[kinds]}, not {options[key]!r}"
-                raise InputError(msg)
-        if options.get("width") is not None:
-            options["width"] = number_of(options["width"], "width")
-        if options.get("defence") is not None:
-            options["defence"] = Decoys.from_dict(options["defence"])
-        return cls(**options)
+        return cls(**posing_options(data))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -390,40 +341,9 @@ class Protected(metaclass=Guided):
         return columns_to_frame(columns, self.table.frame if library is None else library)
 
     def _columns(self, *, reveal: bool = False) -> dict[str, Any]:
-        """Columns of the result: dimensions, value, status, published."""
-        table, hidden = self.table, self.pattern
-        taken = {"value", "status", "published", "lower", "upper", "inside"} & set(table.names)
-        if taken:
-            msg = f"dimension {min(taken)!r} has the name of a result column; rename it"
-            raise InputError(msg)
-        columns: dict[str, Any] = {
-            name: Labels.of(table.labels).column(d) for d, name in enumerate(table.names)
-        }
-        release = self.release
-        numbers = (
-            units_to_numbers(table.values, table.scale)
-            if reveal
-            else units_to_numbers(release.published, release.scale)
-        ).tolist()
-        open_values = [
-            None if gone and not reveal else v for v, gone in zip(numbers, hidden, strict=True)
-        ]
-        status = np.where(hidden, "x", np.where(self.problem.status == "z", "z", "s"))
-        if reveal:
-            status = np.where(self.problem.primary, "u", status)
-        columns |= {
-            "value": open_values,
-            "status": status.tolist(),
-            "published": (~hidden).tolist(),
-        }
-        if self.ranges is not None:
-            columns |= {
-                name: [None if end is None else end / 10**release.scale for end in side]
-                if release.scale
-                else side
-                for name, side in ranges_columns(self.ranges).items()
-            }
-        return columns
+        """Columns of the result: dimensions, value, status, published, and ends if asked for."""
+        columns = result_columns(self.problem, self.release, reveal=reveal)
+        return columns if self.ranges is None else columns | self.ranges.columns
 
     def tables(self, library: str | None = None) -> tuple[Any, ...]:
         """Return the result as a data frame for each of the tables that were linked.
@@ -736,149 +656,3 @@ def _protect_with_decoys(
     )  # fmt: skip
     release = Release.of(table, found.pattern)
     return Protected(table, mechanism, problem, found.suppression, found.audit, release, found)
-
-
-Outcome = Protected | CellveilError
-"""What becomes of one of several tables."""
-
-
-@named_errors
-def protect(
-    table: Table, rules: Rule | str | Callable[[Table], Any], *,
-    width: Number | None = None, strict: bool = False, cost: str | Callable[[Table], Any] = "unit",
-    margins: str = "suppress", singletons: bool | None = None, unions: bool = False,
-    integer: bool | None = None, defence: Decoys | None = None, keep: Release | None = None,
-    apriori: Sequence[Statement] = (), publish: str = "blanks", method: str | OwnMethod = "auto",
-    time_limit: float | None = None, gap: float = 0.0, seed: int = 0,
-    progress: Callable[[Any], None] | None = None,
-) -> Protected:  # fmt: skip
-    """Protect a table in one call: ``Mechanism(rules, ...).protect(table, ...)``.
-
-    Parameters
-    ----------
-    table : Table
-    rules : Rule, str or callable
-        Such as ``"P(10,1)|FREQ(3,10)"``.
-    width, strict, cost, margins, singletons, unions, integer, defence
-        See `Mechanism`.
-    keep : Release, optional
-        An earlier release, whose suppressed cells stay suppressed.
-    apriori : sequence of Statement
-        What is known of single cells beforehand; see `Mechanism.protect`.
-    publish : str
-        "blanks", "intervals" or "intervals:GRID": what stands in place of withheld values; see
-        `Mechanism.protect`.
-    method, time_limit, gap, seed, progress
-        See `csp.suppress`.
-
-    Returns
-    -------
-    Protected
-
-    Raises
-    ------
-    InputError
-        For an argument that does not exist, and as for `Mechanism`.
-    Unprotectable
-        If a primary cell misses its levels even with everything suppressed.
-    """
-    expect(table, Table, "table")
-    mechanism = Mechanism(rules, width, strict, cost, margins, singletons, unions, integer, defence)
-    return mechanism.protect(
-        table, keep=keep, apriori=apriori, publish=publish, method=method, time_limit=time_limit,
-        gap=gap, seed=seed, progress=progress,
-    )  # fmt: skip
-
-
-@overload
-def protect_many(
-    tables: Sequence[Table], mechanism: Mechanism | Rule | str, *,
-    method: str | OwnMethod = ..., time_limit: float | None = ..., gap: float = ...,
-    seed: int = ...,
-    progress: Callable[[int, int], None] | None = ...,
-) -> list[Outcome]: ...  # fmt: skip
-@overload
-def protect_many(
-    tables: Mapping[str, Table], mechanism: Mechanism | Rule | str, *,
-    method: str | OwnMethod = ..., time_limit: float | None = ..., gap: float = ...,
-    seed: int = ...,
-    progress: Callable[[int, int], None] | None = ...,
-) -> dict[str, Outcome]: ...  # fmt: skip
-@named_errors
-def protect_many(
-    tables: Sequence[Table] | Mapping[str, Table], mechanism: Mechanism | Rule | str, *,
-    method: str | OwnMethod = "auto", time_limit: float | None = None, gap: float = 0.0,
-    seed: int = 0, progress: Callable[[int, int], None] | None = None,
-) -> list[Outcome] | dict[str, Outcome]:  # fmt: skip
-    """Protect tables side by side, each on its own.
-
-    joblib does the work, one table after the other unless it is told otherwise:
-    ``with joblib.parallel_config(backend="loky", n_jobs=4): ...`` puts it on four processes, the
-    backend "dask" on the workers of a cluster. Results do not depend on that, unless a time limit
-    cuts a search short.
-
-    Parameters
-    ----------
-    tables : sequence of Table, or mapping of names to them
-        Tables of the same records that share cells must be linked (`csp.link`) and protected as
-        one, not one by one: a reader of both would learn more than from each.
-    mechanism : Mechanism, Rule or str
-        For all of them.
-    method, time_limit, gap, seed
-        See `csp.suppress`; the limit is one for each table.
-    progress : callable, optional
-        Called with the number of tables that are done and the number of all.
-
-    Returns
-    -------
-    list or dict of Protected or CellveilError
-        In the order or under the names of the tables. The error of one table does not cost the
-        others; after Ctrl-C the tables that were not begun have an `OutOfTime`.
-
-    Raises
-    ------
-    InputError
-        If something is not a table, or the rules are wrong.
-
-    See Also
-    --------
-    csp.protect : A single table.
-
-    Examples
-    --------
-    >>> from csp import Table, protect_many
-    >>> tables = [Table.from_array([[20, 50, 10], [n, 19, 22], [17, 32, 12]]) for n in (3, 8)]
-    >>> [int(one.pattern.sum()) for one in protect_many(tables, "FREQ(4,3)")]
-    [4, 0]
-    """
-    from joblib import Parallel, delayed
-
-    named = tables if isinstance(tables, Mapping) else dict(enumerate(tables))
-    for name, table in named.items():
-        expect(table, Table, f"tables[{name!r}]")
-    given = mechanism if isinstance(mechanism, Mechanism) else Mechanism(mechanism)
-    options = {"method": method, "time_limit": time_limit, "gap": gap, "seed": seed}
-    found: list[Outcome] = []
-    try:
-        together = Parallel(return_as="generator")
-        for outcome in together(delayed(_outcome)(given, t, options) for t in named.values()):
-            found.append(outcome)
-            if progress is not None:
-                progress(len(found), len(named))
-            if isinstance(outcome, Protected) and outcome.suppression.stopped == "interrupt":
-                break
-    except KeyboardInterrupt:
-        pass
-    left = len(named) - len(found)
-    found += [OutOfTime("interrupted before this table was protected") for _ in range(left)]
-    if isinstance(tables, Mapping):
-        return dict(zip(tables, found, strict=True))
-    return found
-
-
-def _outcome(mechanism: Mechanism, table: Table, options: dict[str, Any]) -> Outcome:
-    """Protect one table; an error is a result."""
-    try:
-        return mechanism.protect(table, **options)
-    except CellveilError as error:
-        return error

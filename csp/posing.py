@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.decoys.decoys import Decoys
+from csp.decoys.decoys import Decoys, number_of
 from csp.errors import InputError, argument
 from csp.exact import MAX_VALUE, Number, ceil_fraction, exact, number_text
+from csp.formats.apriori import Statement
+from csp.formats.reading import as_object
 from csp.names.calls import check_choice
 from csp.problem.apriori import apply_apriori
 from csp.problem.problem import Problem
@@ -19,10 +21,7 @@ from csp.rules import Manual, Rule, Sensitivity, as_rule
 from csp.rules.base import counts_of, is_count_table, parts_of, whole_units
 from csp.tables.table import Table
 
-if TYPE_CHECKING:
-    from csp.formats.apriori import Statement
-
-__all__ = ["Cost", "Posing"]
+__all__ = ["Cost", "Posing", "posing_data", "posing_options"]
 
 _SURE = ("strict", "unions")
 """Flags that have no default of their own in tables of counts or of values."""
@@ -260,3 +259,50 @@ class Posing:
             return np.ones(table.n_cells, dtype=np.int64), 0
         # A free cell would be suppressed at will, so a zero costs one unit.
         return np.clip(np.abs(table.values), 1, MAX_VALUE), table.scale
+
+
+# ---- as plain data -------------------------------------------------------------------------------
+
+_TEXT, _FLAG, _CHOICE = (str,), (bool,), (bool, type(None))
+_TYPES: dict[str, tuple[type, ...]] = {
+    "rules": _TEXT, "cost": _TEXT, "margins": _TEXT,
+    "strict": _FLAG, "singletons": _CHOICE, "unions": _FLAG, "integer": _CHOICE,
+}  # fmt: skip
+_WORDS: dict[tuple[type, ...], str] = {
+    _TEXT: "a text", _FLAG: "true or false", _CHOICE: "true, false or null",
+}  # fmt: skip
+_NAMES = [part.name for part in fields(Posing)]
+
+
+def posing_data(asked: Posing) -> dict[str, Any]:
+    """Plain data of what is asked; see `csp.Mechanism.to_dict`."""
+    text = str(asked.rules)
+    try:
+        same = as_rule(text) == asked.rules
+    except InputError:
+        same = False
+    if not same or callable(asked.cost):
+        msg = (
+            "a mechanism with rules or costs that are functions, or with cells named by hand, "
+            "cannot be written as data"
+        )
+        raise InputError(msg)
+    facts = {name: getattr(asked, name) for name in _NAMES}
+    facts["rules"] = text
+    facts["width"] = None if asked.width is None else number_text(asked.width)
+    defence = facts.pop("defence")
+    return facts if defence is None else facts | {"defence": defence.to_dict()}
+
+
+def posing_options(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what plain data ask for; see `csp.Mechanism.from_dict`."""
+    options = as_object(data, {name: name == "rules" for name in _NAMES}, "a mechanism")
+    for key, kinds in _TYPES.items():
+        if key in options and type(options[key]) not in kinds:
+            msg = f"key {key!r} of a mechanism must be {_WORDS[kinds]}, not {options[key]!r}"
+            raise InputError(msg)
+    if options.get("width") is not None:
+        options["width"] = number_of(options["width"], "width")
+    if options.get("defence") is not None:
+        options["defence"] = Decoys.from_dict(options["defence"])
+    return options

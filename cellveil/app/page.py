@@ -35,8 +35,6 @@ COLUMNS = {
 }  # fmt: skip
 """Choices of a column: what each is for, in a word and in a sentence, and what none means."""
 
-_AUDIT_NUMBERS = "narrow", "audit_time"
-
 _KINDS = {
     "file": ("data", "hrc", "published_hrc"),
     "texts": ("by", "nested_use"),

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import typer
 
@@ -19,6 +19,7 @@ from cellveil.io.published import read_public
 from cellveil.render.plots import MOST_ROWS, plot_gap, plot_intervals, plot_map, save
 from cellveil.render.screen import manner, printable, say
 from cellveil.render.tables import intervals_grid, published_grid
+from cellveil.requests.outputs import Facts
 from cellveil.signals import exit_code, interrupted
 from csp.formats.files import written_together
 from csp.formats.reading import MAX_DESCRIPTION_BYTES, read_json
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from cellveil.requests.publication import Publication
     from csp.formats.files import Together
-    from csp.mechanism import Mechanism, Protected
+    from csp.mechanism import Protected
     from csp.release.release import Release
     from csp.solve import Progress
 
@@ -61,6 +62,21 @@ def noted(note: str, *, options: bool = True) -> str:
     return f"{note[:1].upper()}{note[1:]}{'' if note.endswith('?') else '.'}"
 
 
+_NOWHERE = Facts()
+
+
+class Destination(Protocol):
+    """Request that names the files of a result."""
+
+    @property
+    def output(self) -> Path | None:
+        """What is found, in columns."""
+
+    @property
+    def summary(self) -> Path | None:
+        """Facts about it."""
+
+
 def finish(
     facts: dict[str, Any],
     lines: Iterable[str] = (),
@@ -70,19 +86,19 @@ def finish(
     columns: Mapping[str, Sequence[Any]] | None = None,
     show: Callable[[], object] | None = None,
     speak: Callable[[str], None] = say,
-    output: Path | None = None,
-    summary: Path | None = None,
+    to: Destination = _NOWHERE,
     write: Callable[[Together], Sequence[Path]] | None = None,
     hashed: bool = False,
 ) -> NoReturn:
     """End a command: write its files, give its result, say what that means, and exit.
 
-    --summary writes the facts (`hashed`: with the SHA-256 of what -o names) and --json prints them;
-    -o writes the columns. `write` writes further files together with these, and returns their
-    paths. Without -o `show` prints the result for the eye, by default the columns; `speak` says the
-    lines. The exit code is that of an interrupt, or 1 where the result is not `safe`, or the
-    `worst` of several results.
+    `to` names the files: --summary writes the facts (`hashed`: with the SHA-256 of what -o names)
+    and --json prints them; -o writes the columns. `write` writes further files together with these,
+    and returns their paths. Without -o `show` prints the result for the eye, by default the
+    columns; `speak` says the lines. The exit code is that of an interrupt, or 1 where the result is
+    not `safe`, or the `worst` of several results.
     """
+    output, summary = to.output, to.summary
     with written_together() as files:
         if output is not None and columns is not None:
             write_columns(output, columns, files)

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -19,15 +19,13 @@ from cellveil.jobs.batch import read_batch
 from cellveil.jobs.draft import job_text
 from cellveil.jobs.job import is_outside, read_job
 from cellveil.jobs.keys import template
-from cellveil.jobs.run import run_job
+from cellveil.jobs.run import Done, run_job
 from cellveil.jobs.verify import verify as verified
 from cellveil.render.progress import Meter
 from cellveil.render.screen import say, tell
+from cellveil.requests.outputs import Facts
 from csp.errors import CellveilError
 from csp.formats.files import atomic_writer
-
-if TYPE_CHECKING:
-    from cellveil.jobs.run import Done
 
 __all__ = ["init", "run"]
 
@@ -117,7 +115,7 @@ def run(
     if len(paths) > 1:
         lines.append(f"{len(paths) - len(failed)} of {len(paths)} jobs done.")
     worst = max((code for _, code in failed.values()), default=SAFE)
-    finish(facts, lines, summary=summary, worst=worst)
+    finish(facts, lines, to=Facts(summary), worst=worst)
 
 
 def _told(done: Sequence[Done], head: str) -> dict[str, Any]:
@@ -143,7 +141,7 @@ def _verify(record: Path, summary: Path | None) -> NoReturn:
         found = verified(record, phase=meter.phase, progress=meter)
     facts = {"reproduced": found.same, "files": dict(found.outputs)}
     facts["versions_then"] = {name: then for name, (then, _) in found.versions.items()}
-    finish(facts, found.words, safe=found.same, speak=tell, summary=summary)
+    finish(facts, found.words, safe=found.same, speak=tell, to=Facts(summary))
 
 
 def init(

@@ -7,6 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from cellveil.requests.option import fields_of
+from cellveil.requests.outputs import Masked, Rows
+
 RESULTS = (".csv", ".csv.gz", ".parquet")
 TEXTS = (".csv", ".csv.gz")
 JJ = (".jj", ".jj.gz")
@@ -32,6 +35,15 @@ def argument(words: str, metavar: str, *, default: bool = True) -> Any:
     return typer.Argument(metavar=metavar, help=words, show_default=default)
 
 
+def said_of(request: Any, name: str) -> Any:
+    """Option of a field of a request, for a command that takes no other of its fields."""
+    field = next(part for part in fields_of(request) if part.name == name)
+    return typer.Option(
+        *field.flags, metavar=field.option.stands or None, help=field.option.words,
+        show_default=field.option.otherwise or True,
+    )  # fmt: skip
+
+
 # ---- files that are read -------------------------------------------------------------------------
 
 DataFile = Annotated[Path, argument(".csv, .csv.gz or .parquet, one row per record.", "DATA")]
@@ -42,18 +54,6 @@ ReleaseIn = Annotated[
         "Release that 'protect --release' wrote (.json), or a table that anybody published: a list "
         "or a cross table (.csv, .xlsx, .parquet, .sbs).",
         "RELEASE",
-    ),
-]
-
-# ---- columns of records --------------------------------------------------------------------------
-
-Confidential = Annotated[str | None, option("Confidential columns, by commas.", "COLUMNS")]
-QuasiIdentifiers = Annotated[
-    str | None,
-    option(
-        "Columns that an intruder may know, by commas.",
-        "COLUMNS",
-        default="all that are not confidential",
     ),
 ]
 
@@ -77,21 +77,7 @@ Whole = Annotated[bool, flag("Cells are known to be whole units.", "--integer/--
 
 # ---- what is written -----------------------------------------------------------------------------
 
-Summary = Annotated[Path | None, option("Facts about the result as JSON.", "FILE")]
-Reveal = Annotated[
-    bool, flag("Include suppressed values in the output, for internal use only.", "--reveal")
-]
-RevealOriginals = Annotated[
-    bool,
-    flag(
-        "Say what the original values decide, such as the information loss: for internal use only. "
-        "The masked file is the same.",
-        "--reveal",
-    ),
-]
-MaskedFile = Annotated[
-    Path | None, option("Masked file: .csv, .csv.gz or .parquet.", "FILE", "--output", "-o")
-]
-RowsFile = Annotated[
-    Path | None, option("One row per cell: .csv or .parquet.", "FILE", "--output", "-o")
-]
+Summary = Annotated[Path | None, said_of(Rows, "summary")]
+Reveal = Annotated[bool, said_of(Rows, "reveal")]
+RevealOriginals = Annotated[bool, said_of(Masked, "reveal")]
+RowsFile = Annotated[Path | None, said_of(Rows, "output")]

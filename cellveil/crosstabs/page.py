@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from cellveil.report.facts import report_facts
 from cellveil.report.page import inferred, made
 from cellveil.report.skeleton import panels, section, whole_page, write_page
+from csp.formats.files import Together
 
 if TYPE_CHECKING:
     from cellveil.crosstabs.figures import Figures
-    from csp.formats.files import Together
 
 __all__ = ["crosstab_page", "write_crosstab_page"]
 

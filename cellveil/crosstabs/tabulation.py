@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from cellveil.crosstabs.crossing import Crossed, crossed
-from cellveil.crosstabs.responses import COUNT, Response, responses_of
+from cellveil.crosstabs.crossing import Crossed
+from cellveil.crosstabs.making import Making, rules_given
+from cellveil.crosstabs.responses import Response, responses_of
 from cellveil.crosstabs.result import Crosstab
-from csp.errors import InputError
 from csp.exact import Number
-from csp.mechanism import Mechanism, Protected
+from csp.mechanism import Protected
 from csp.release.release import Release
-from csp.responses import protect_responses, rules_for_counts
-from csp.rules import Manual, Rule
-from csp.tables.codes import numbered_codes
+from csp.responses import protect_responses
+from csp.rules import Rule
 from csp.tables.hierarchies.hierarchy import Hierarchy
-from csp.tables.hierarchies.orders import in_order
-from csp.tables.hierarchies.totals import total_codes
 from csp.tables.table import Table
 
-__all__ = ["crosstab", "crosstab_of", "judging", "rules_given", "tables_of"]
+__all__ = ["crosstab", "crosstab_of"]
 
 
 def crosstab(
@@ -106,13 +103,15 @@ def crosstab(
     '14.00'
     """
     checked = rules_given(rules)
-    records = crossed(index, columns, values, contributor, weight, where, data).answered(missing)
+    making = Making(
+        data, contributor, weight, hierarchies, total, missing, negative, width, singletons
+    )
+    records = making.records(index, columns, values, where).answered(missing)
     responses = responses_of(records.values, aggfunc, normalize)
-    tables = tables_of(
-        records, responses, hierarchies=hierarchies, total=total, missing=missing,
-        negative=negative, decimals=decimals, round=round, empty=None if inner else "drop",
-    )  # fmt: skip
-    mechanism = Mechanism(judging(checked, tables), width=width, singletons=singletons)
+    tables = making.tables(
+        records, responses, decimals=decimals, round=round, empty=None if inner else "drop"
+    )
+    mechanism = making.mechanism(checked, tables)
     before = keep.first if isinstance(keep, Crosstab) else keep
     earlier = before.release if isinstance(before, Protected) else before
     if not inner:
@@ -122,17 +121,6 @@ def crosstab(
         progress=progress,
     )  # fmt: skip
     return crosstab_of(records, responses, protected, comment, missing)
-
-
-def rules_given(rules: Rule | str | None) -> Rule | str:
-    """Refuse a table without rules, and show some."""
-    if rules is None:
-        msg = (
-            "rules= says which cells are sensitive; for counts for instance rules='FREQ(10,10)', "
-            "for values rules='P(10,1)|NK(2,90)|FREQ(10,10)'"
-        )
-        raise InputError(msg)
-    return rules
 
 
 def crosstab_of(
@@ -148,64 +136,9 @@ def crosstab_of(
     )  # fmt: skip
 
 
-def tables_of(
-    records: Crossed, responses: tuple[Response, ...], *,
-    hierarchies: Mapping[str, Hierarchy] | None, total: str | Mapping[str, str] | None,
-    missing: str | None, negative: str, decimals: int | None, round: bool,
-    empty: str | None = None,
-) -> dict[str, Table]:  # fmt: skip
-    """Tables that responses are made of: of each value, and of counts where these are shown."""
-    options: dict[str, Any] = {
-        "contributor": records.contributor,
-        "weight": records.weight,
-        "hierarchies": _trees(records, hierarchies or {}, total, missing),
-        "total": total,
-        "missing": missing,
-        "empty": empty,
-    }
-    shown = {response.value for response in responses}
-    tables = {
-        value: Table.from_microdata(
-            records.columns, records.by, value, negative=negative, decimals=decimals, round=round,
-            **options,
-        )
-        for value in records.values if value in shown
-    }  # fmt: skip
-    if any(response.kind != "sum" for response in responses):
-        tables[COUNT] = Table.from_microdata(records.columns, records.by, **options)
-    return tables
-
-
 def _without_inner(table: Table, keep: Release | None) -> Release:
     """Return what is withheld from the start where only totals are shown."""
     hidden = ~table.margins
     if keep is not None:
         hidden |= keep.suppressed_in(table)
     return Release.of(table, hidden)
-
-
-def _trees(
-    records: Crossed, given: Mapping[str, Hierarchy], total: str | Mapping[str, str] | None,
-    missing: str | None,
-) -> dict[str, Hierarchy]:  # fmt: skip
-    """Hierarchies, with a flat one for columns whose categories have an order."""
-    roots, _ = total_codes(total, records.by)
-    found = dict(given)
-    for name, order in records.orders.items():
-        if name in records.by and name not in found:
-            texts = {text or missing for text in numbered_codes(records.columns[name])[0]}
-            codes = in_order((text for text in texts if text is not None), order)
-            found[name] = Hierarchy.flat(codes, roots[name])
-    return found
-
-
-def judging(rules: Rule | str, tables: Mapping[str, Table]) -> Rule | str:
-    """Refuse rules of which none judges counts, where nothing but counts is shown."""
-    only = rules_for_counts(rules)
-    if set(tables) == {COUNT} and isinstance(only, Manual) and not len(only.cells):
-        msg = (
-            f"counts are judged by frequency, and none of the rules {rules!s} is on it; add one, "
-            "such as FREQ(10,10)"
-        )
-        raise InputError(msg)
-    return rules

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from cellveil.io.cross_sheets import MARKED, Sheet
 from cellveil.io.excel import check_excel, title_of, write_sheets
+from csp.formats.files import Together
 from csp.tables.codes import Labels
 from csp.tables.cross.html import EMPTY, SUPPRESSED
 
 if TYPE_CHECKING:
     from cellveil.crosstabs.figures import Figures
-    from csp.formats.files import Together
 
 __all__ = ["write_crosstabs"]
 

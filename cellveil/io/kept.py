@@ -12,23 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.front import refuse
+from cellveil.io.earlier_cells import Before, earlier_of, narrowed, read_earlier
 from cellveil.io.inputs import hierarchy_of, read_hierarchies
-from cellveil.io.published import read_public
-from cellveil.io.recoding import read_recodings, tree_of
-from cellveil.io.sheets import grid_of_sheet
+from cellveil.io.recoding import read_recodings
 from cellveil.requests.earlier import Earlier
-from cellveil.requests.publication import Publication, Signs
-from cellveil.requests.source import is_workbook
-from csp.errors import InputError
-from csp.formats.apriori import read_apriori
-from csp.formats.delimited import TextFile
 from csp.formats.reading import MAX_DESCRIPTION_BYTES, read_text
 from csp.formats.recodings import Recoding
 from csp.mechanism import Protected
-from csp.published.door import grid_of
-from csp.published.entries import sign_of
-from csp.published.grids.kinds import is_number
-from csp.published.names import FLAGS, VALUES
 from csp.release.release import Release
 from csp.tables.codes import Labels, cell_name
 from csp.tables.hierarchies.hierarchy import Hierarchy
@@ -63,18 +53,6 @@ class Kept:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Before:
-    """Cells that were suppressed, as their file names them."""
-
-    names: tuple[str, ...]
-    roots: tuple[str, ...]
-    codes: tuple[frozenset[str], ...]
-    cells: tuple[tuple[str, ...], ...]
-    trees: tuple[Hierarchy | None, ...] = ()
-    told: tuple[str, ...] = ()
-
-
 def kept_from(
     asked: Earlier, table: Table, recode: Sequence[str], hierarchies: Sequence[str] = ()
 ) -> Kept | None:
@@ -98,7 +76,7 @@ def kept_from(
     if asked.keep is None:
         return None
     joins = _joins(recode, hierarchies, table)
-    return _found(_read(asked, table), table, asked, asked.keep.name, joins)
+    return _found(read_earlier(asked, table), table, asked, asked.keep.name, joins)
 
 
 def keep_again(
@@ -110,104 +88,15 @@ def keep_again(
     Of a release with dimensions that the table does not have, the cells at their totals count.
     """
     joins = _joins(recode, hierarchies, table)
-    return _found(_narrowed(_of_release(release), table.names), table, asked, what, joins)
+    return _found(narrowed(earlier_of(release), table.names), table, asked, what, joins)
 
 
-# ---- files ---------------------------------------------------------------------------------------
-
-
-def _read(asked: Earlier, table: Table) -> _Before:
-    path = asked.keep
-    assert path is not None
-    if path.name.lower().endswith(".hst"):
-        lines = read_apriori(path, len(table.names))
-        cells = tuple(
-            tuple(code or root for code, root in zip(line.codes, table.roots, strict=True))
-            for line in lines if line.word in ("u", "m")
-        )  # fmt: skip
-        return _Before(table.names, table.roots, _codes_of(cells, len(table.names)), cells)
-    listed = _plain_list(path, table)
-    if listed is not None:
-        return listed
-    publication = Publication(signs=Signs(marks=asked.keep_marks))
-    try:
-        return _of_release(read_public(path, publication, quiet=True)[0])
-    except InputError as error:
-        texts = _lines(path, table)
-        if texts is None or any({*table.names} & {*line} for line in texts[:_TITLES]):
-            raise
-        named = ", ".join(map(repr, table.names))
-        msg = (
-            f"{path.name}: a plain list of cells has the columns {named} in its first row, and as "
-            f"a published table {error.template}"
-        )
-        raise InputError(msg) from error
-
-
-_TITLES = 10
-"""Rows above the names of the columns of a list, such as titles."""
-
-_NO_LIST = {*VALUES, *FLAGS, "published", "suppressed"}
-"""Columns that a published table has, and a plain list of cells has not."""
-
-
-def _plain_list(path: Path, table: Table) -> _Before | None:
-    """Cells of a file whose columns are dimensions, and texts about them; None for another file."""
-    lines = _lines(path, table)
-    if lines is None:
-        return None
-    names = {*table.names}
-    top = next((k for k, line in enumerate(lines[:_TITLES]) if names & {*line}), None)
-    if top is None or any(sum(map(bool, line)) > 1 for line in lines[:top]):
-        return None
-    head = [name for name in lines[top] if name]
-    body = [line for line in lines[top + 1 :] if any(line)]
-    others = [j for j, name in enumerate(lines[top]) if name and name not in names]
-    texts = {line[j] for j in others for line in body if j < len(line)}
-    if others and (
-        not names <= {*head}
-        or any(lines[top][j].casefold() in _NO_LIST for j in others)
-        or any(map(is_number, texts)) or not any(any(c.isalpha() for c in t) for t in texts)
-        or max(map(len, texts)) < _WORD
-    ):  # fmt: skip
-        return None
-    at = [j for j, name in enumerate(lines[top]) if name in names]
-    cells = tuple(tuple(line[j] if j < len(line) else "" for j in at) for line in body)
-    found = tuple(lines[top][j] for j in at)
-    aside = ", ".join(repr(lines[top][j]) for j in others)
-    told = (f"Of {path.name} {aside} is not read.",) if others else ()
-    return _Before(found, ("",) * len(at), _codes_of(cells, len(at)), cells, told=told)
-
-
-def _lines(path: Path, table: Table) -> list[tuple[str, ...]] | None:
-    """Texts of a sheet or a text file; None for another file."""
-    if is_workbook(path):
-        rows = grid_of_sheet(path)
-    elif path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv", ".txt")):
-        rows = grid_of(TextFile(path))
-    else:
-        return None
-    lines = [tuple(sign_of(item) for item in row) for row in rows]
-    lines[:_TITLES] = [_as_named(line, table.names) for line in lines[:_TITLES]]
-    return lines
-
-
-def _as_named(line: tuple[str, ...], names: Sequence[str]) -> tuple[str, ...]:
-    """Names of columns in the letters of the table: Region is region, if all are among them."""
-    plain = {name.casefold(): name for name in names}
-    filled = [text for text in line if text]
-    if len(plain) < len(names) or not plain.keys() <= {text.casefold() for text in filled}:
-        return line
-    return tuple(plain.get(text.casefold(), text) for text in line)
-
-
-_WORD = 3
-"""Letters of a word about a cell; what is shorter may be a sign in place of a number."""
+# ---- codes of today ------------------------------------------------------------------------------
 
 
 def _with_zeros(
-    before: _Before, where: Sequence[int], table: Table
-) -> tuple[_Before, tuple[str, ...]]:
+    before: Before, where: Sequence[int], table: Table
+) -> tuple[Before, tuple[str, ...]]:
     """Give numbers the zeros before them, or the form, that codes of the table have.
 
     Spreadsheets write 1 where a code is 01.
@@ -244,37 +133,6 @@ def _plain_number(code: str) -> str:
     """Whole number without zeros before it or a point behind; "" for another text."""
     whole = code.removesuffix(".0")
     return (whole.lstrip("0") or "0") if whole.isdecimal() else ""
-
-
-def _of_release(release: Release) -> _Before:
-    hidden = release.pattern.copy()
-    for other in (release.ranged, release.unavailable):
-        if other is not None:
-            hidden &= ~other
-    labels = Labels.of(release.labels)
-    codes = tuple(frozenset(categories) for categories in labels.categories)
-    cells = tuple(labels[i] for i in np.flatnonzero(hidden).tolist())
-    trees = tuple(tree_of(release, d) for d in range(len(release.names)))
-    return _Before(release.names, release.roots, codes, cells, trees)
-
-
-def _narrowed(before: _Before, names: Collection[str]) -> _Before:
-    """Cells at the totals of dimensions that are not among some; all, if none is."""
-    inside = [d for d, name in enumerate(before.names) if name in names]
-    others = [d for d, name in enumerate(before.names) if name not in names]
-    if not inside or not others or not all(before.roots[d] for d in others):
-        return before
-    at_total = [c for c in before.cells if all(c[d] == before.roots[d] for d in others)]
-    return _Before(
-        tuple(before.names[d] for d in inside), tuple(before.roots[d] for d in inside),
-        tuple(before.codes[d] for d in inside),
-        tuple(tuple(cell[d] for d in inside) for cell in at_total),
-        tuple(before.trees[d] for d in inside) if before.trees else (),
-    )  # fmt: skip
-
-
-def _codes_of(cells: Sequence[tuple[str, ...]], n: int) -> tuple[frozenset[str], ...]:
-    return tuple(frozenset(cell[d] for cell in cells) for d in range(n))
 
 
 def _pairs(path: Path) -> dict[str, list[str]]:
@@ -337,7 +195,7 @@ def _joins(recode: Sequence[str], hierarchies: Sequence[str], table: Table) -> d
 
 
 def _found(
-    before: _Before, table: Table, asked: Earlier, what: str, joins: Mapping[str, _Join]
+    before: Before, table: Table, asked: Earlier, what: str, joins: Mapping[str, _Join]
 ) -> Kept:
     """Cells of the table that were suppressed, by their codes or those that stand for them."""
     codes = {}
@@ -406,7 +264,7 @@ def _found(
 
 
 def _now(
-    before: _Before, d: int, table: Table, at: int, told: Mapping[str, Sequence[str]],
+    before: Before, d: int, table: Table, at: int, told: Mapping[str, Sequence[str]],
     join: _Join | None,
 ) -> dict[str, list[str]]:  # fmt: skip
     """Codes that stand now for those of a dimension, where these are others."""
@@ -424,7 +282,7 @@ def _now(
     return found
 
 
-def _dimensions(before: _Before, table: Table) -> tuple[list[int], list[str]]:
+def _dimensions(before: Before, table: Table) -> tuple[list[int], list[str]]:
     """Which dimension of the table each one is: by its name, or by its codes."""
     names = table.names
     if {*before.names} <= {*names}:

@@ -21,13 +21,12 @@ from csp.audits.intervals import intervals
 from csp.clock import Clock
 from csp.errors import OutOfTime
 from csp.exact import end_text, units_text
-from csp.mechanism import Protected
+from csp.mechanism import Mechanism, Protected
 from csp.release.completion import complete
+from csp.release.release import Release
 
 if TYPE_CHECKING:
     from attacks import AttackReport
-    from csp.mechanism import Mechanism
-    from csp.release.release import Release
 
 __all__ = ["attacked", "release_facts", "report_facts"]
 

@@ -1,16 +1,19 @@
-"""How records are microaggregated, and what their means must obey."""
+"""How records are masked, what their means must obey, and what is asked of masked files."""
 
 from __future__ import annotations
 
 from dataclasses import MISSING, dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from cellveil.front import refuse
 from cellveil.requests.option import ByColumn, Repeated, option
 
-__all__ = ["Masking", "Person"]
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+__all__ = ["Masking", "Models", "Person", "Ranges", "Roles"]
 
 _METHODS = ("partitions", "methods")
 """Folder of `microagg` in which each file is a method."""
@@ -33,6 +36,21 @@ class Person:
         "contributors. It is not masked.",
         "COLUMN",
         otherwise="each record is its own",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """What an intruder knows of a record, and what it is after."""
+
+    quasi_identifiers: tuple[str, ...] = option(
+        "Columns that an intruder may know, by commas.",
+        "COLUMNS",
+        default=(),
+        otherwise="all that are not confidential",
+    )
+    confidential: tuple[str, ...] = option(
+        "Confidential columns, by commas.", "COLUMNS", default=()
     )
 
 
@@ -163,3 +181,68 @@ class Masking:
     def scaling(self) -> dict[str, Any]:
         """How attributes are compared, as the library takes it."""
         return {"scale": self.scale, "constant": self.constant}
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """What is asked for of a masked file."""
+
+    k: int | None = option("Least size of a class asked for.", "NUMBER", names=("-k",))
+    p: int | None = option(
+        "Least number of confidential values asked for.", "NUMBER", names=("-p",)
+    )
+    close: str | None = option("Largest distance from the file asked for.", "NUMBER", names=("-t",))
+    entropy: str | None = option(
+        "Least l of entropy l-diversity asked for; 2.5 is one, too.", "NUMBER"
+    )
+    recursive: int | None = option("Least l of recursive (c, l)-diversity asked for.", "NUMBER")
+    ratio: str = option("c of recursive (c, l)-diversity.", "NUMBER", names=("-c",), default="3")
+
+    def __post_init__(self) -> None:
+        from csp.names.calls import whole_number
+
+        for name, least in (("-k", self.k), ("-p", self.p), ("--recursive", self.recursive)):
+            if least is not None:
+                whole_number(name, least)
+
+    @property
+    def of_confidential(self) -> bool:
+        """Whether something is asked for of confidential columns."""
+        return {self.p, self.close, self.entropy, self.recursive} != {None}
+
+    @property
+    def distance(self) -> Fraction | None:
+        """Largest distance of a class from the file."""
+        from csp.exact import read_fraction
+
+        found = None if self.close is None else read_fraction(self.close)
+        if found is not None and not 0 <= found <= 1:
+            refuse(f"-t must be from 0 to 1, not {self.close}")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Ranges:
+    """What an attacker knows of a record, and what ranges cost."""
+
+    attributes: tuple[str, ...] = option(
+        "Columns that the aggregate combines.", "COLUMNS", default=(), otherwise="all"
+    )
+    known: tuple[Repeated, ...] = option(
+        "What an attacker knows of a record: sum, average, range or variance; once for each, the "
+        "most important first.",
+        "AGGREGATE",
+        default=(Repeated("sum"),),
+        otherwise="sum",
+    )
+    within: str = option(
+        "The attacker knows it within this share; 0.01 is 1 %.", "SHARE", default="0"
+    )
+    importance: tuple[ByColumn, ...] = option(
+        "Cost of ranges in a column; once for each.", "COLUMN=NUMBER", default=()
+    )
+    diverse: tuple[ByColumn, ...] = option(
+        "Different values of a column among the candidates; once for each.",
+        "COLUMN=NUMBER",
+        default=(),
+    )

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NoReturn
 
-from cellveil.requests.option import Repeated, option
+from cellveil.requests.option import Repeated, again, option
 
-__all__ = ["Files", "House", "Shown"]
+__all__ = ["Audited", "Compared", "Facts", "Files", "House", "Masked", "Rows", "Shown"]
 
 
 _LONGEST = 20
@@ -96,6 +96,72 @@ def _refuse(sign: str, why: str) -> NoReturn:
 
 
 @dataclass(frozen=True, slots=True)
+class Facts:
+    """Facts about a result, and whether it may show suppressed values."""
+
+    summary: Path | None = option("Facts about the result as JSON.", "FILE")
+    reveal: bool = again(Shown, "reveal")
+
+    @property
+    def output(self) -> None:
+        """No further file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What is found of each cell, and facts about all of them."""
+
+    output: Path | None = option(
+        "One row per cell: .csv or .parquet.", "FILE", names=("--output", "-o")
+    )
+    summary: Path | None = again(Facts, "summary")
+    reveal: bool = again(Shown, "reveal")
+
+
+@dataclass(frozen=True, slots=True)
+class Masked:
+    """A masked file, and facts about it."""
+
+    output: Path | None = option(
+        "Masked file: .csv, .csv.gz or .parquet.", "FILE", names=("--output", "-o")
+    )
+    summary: Path | None = again(Facts, "summary")
+    reveal: bool = option(
+        "Say what the original values decide, such as the information loss: for internal use only. "
+        "The masked file is the same.",
+        default=False,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """What an audit found."""
+
+    output: Path | None = option(
+        "Interval of each cell, if the pattern is safe.", "FILE", names=("--output", "-o")
+    )
+    report: Path | None = option(
+        "Published table: the audit as one HTML page, with its facts as .json.", "FILE"
+    )
+    summary: Path | None = again(Facts, "summary")
+    reveal: bool = again(Shown, "reveal")
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What several ways to publish one table cost, and leave to be inferred."""
+
+    output: Path | None = option(
+        "Errors by level of the hierarchy: .csv or .parquet.", "FILE", names=("--output", "-o")
+    )
+    report: Path | None = option(
+        "The comparison as one HTML page, with its facts as .json.", "FILE"
+    )
+    plots: Path | None = option("A picture (methods.svg).", "FOLDER")
+    summary: Path | None = again(Facts, "summary")
+
+
+@dataclass(frozen=True, slots=True)
 class Files:
     """Files that a command writes, and what is shown."""
 
@@ -105,7 +171,7 @@ class Files:
         "FILE",
         names=("--output", "-o"),
     )
-    summary: Path | None = option("Facts about the result as JSON.", "FILE")
+    summary: Path | None = again(Facts, "summary")
     report: Path | None = option(
         "One HTML page to read: table, intervals, proofs, attacks; facts as .json beside it.",
         "FILE",

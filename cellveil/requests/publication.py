@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Literal
 
 from cellveil.front import refuse
-from cellveil.requests.option import Amount, ByColumn, again, option
+from cellveil.requests.option import Amount, ByColumn, Repeated, again, option
 from cellveil.requests.source import Source, Written
 
-__all__ = ["Publication", "Signs"]
+__all__ = ["Origin", "Publication", "Signs"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,28 @@ class Signs:
         "Base to which published numbers are rounded: 5.",
         "NUMBER",
         otherwise="not rounded, or as found where they do not add up",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a release was made of, and by which rules."""
+
+    records: Path | None = option(
+        "Read these records (as 'protect' takes them) once more, by code that 'protect' does not "
+        "use, and judge the release by them.",
+        "FILE",
+    )
+    by: tuple[Repeated, ...] = option(
+        "Columns of the dimensions; with --records once for each of several linked tables.",
+        "COLUMNS",
+        default=(),
+        otherwise="those of the release, or as found",
+    )
+    rules: str | None = option(
+        "With --records: what is sensitive, as for 'protect'.",
+        "RULES",
+        otherwise="those that the release states, with all that goes with them",
     )
 
 

@@ -7,15 +7,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from cellveil.crosstabs.crossing import Crossed
 from cellveil.crosstabs.result import Crosstab
 from csp.errors import InputError
+from csp.release.release import Release
 from csp.responses import audited_together
 from csp.rules import MinFrequency, Rule
-from csp.rules.base import parts_of
+from csp.rules.base import as_rule, parts_of
 from csp.tables.codes import text_codes
+from csp.tables.table import Table
 
-__all__ = ["check_nesting", "check_options", "check_zeros", "judged_together"]
+__all__ = [
+    "as_released", "check_nesting", "check_options", "check_same_records", "check_words",
+    "check_zeros", "judged_together",
+]  # fmt: skip
 
 
 def check_zeros(rules: Rule | str) -> None:
@@ -118,3 +126,75 @@ def judged_together(tables: Mapping[str, Crosstab]) -> dict[str, Crosstab]:
         for name, one in zip(names, audited, strict=True):
             found[name][of] = one
     return {name: replace(one, protected=found[name]) for name, one in tables.items()}
+
+
+def check_words(rules: Rule | str) -> None:
+    """Refuse rules that cannot be told in words, as a session with a folder tells them.
+
+    Raises
+    ------
+    InputError
+    """
+    if not isinstance(rules, Rule):
+        return
+    try:
+        same = as_rule(str(rules)) == rules
+    except InputError:
+        same = False
+    if not same:
+        msg = (
+            "a session with a folder tells its rules in words, and these are functions or "
+            "name single cells; give rules such as 'FREQ(10,10)', or leave the folder out"
+        )
+        raise InputError(msg)
+
+
+def check_same_records(before: NDArray[np.bool_], now: NDArray[np.bool_]) -> None:
+    """Refuse a table of other records than the tables before.
+
+    Parameters
+    ----------
+    before, now : (n,) bool
+        Which records of the data are in a table.
+
+    Raises
+    ------
+    InputError
+    """
+    if len(now) != len(before):
+        msg = (
+            f"this table is of {len(now):,} records and the others of {len(before):,}; a session "
+            "is about one data set: give the condition as where=, so that it becomes a dimension"
+        )
+        raise InputError(msg)
+    if (now != before).any():
+        count = int((now != before).sum())
+        msg = (
+            f"{count:,} records are in this table and not in the others, or the other way "
+            "round, since they lack a code or value; their difference is a table too. Begin "
+            "the session with complete=[...] and all columns that records need, or give "
+            "missing= a code for records that lack one"
+        )
+        raise InputError(msg)
+
+
+def as_released(table: Table, release: Release | None, name: str) -> Release:
+    """Release of a table by the pattern of an earlier one, which shows the same values.
+
+    Raises
+    ------
+    InputError
+        If the earlier release has other cells, or other values.
+    """
+    if release is None or tuple(release.labels) != tuple(table.labels):
+        msg = f"{name!r} of the earlier session has other cells than these data; check data="
+        raise InputError(msg)
+    shown = Release.of(table, release.pattern)
+    factor = 10 ** (shown.scale - release.scale) if shown.scale >= release.scale else 0
+    if (shown.published != release.published * factor).any():
+        msg = (
+            f"{name!r} of the earlier session shows other values than these data have; a new "
+            "data set needs a folder of its own"
+        )
+        raise InputError(msg)
+    return shown

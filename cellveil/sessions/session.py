@@ -11,21 +11,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cellveil.crosstabs.crossing import Crossed, crossed
+from cellveil.crosstabs.crossing import Crossed
+from cellveil.crosstabs.making import Making, rules_given
 from cellveil.crosstabs.responses import COUNT, Response, responses_of
 from cellveil.crosstabs.result import Crosstab
-from cellveil.crosstabs.tabulation import crosstab_of, judging, rules_given, tables_of
+from cellveil.crosstabs.tabulation import crosstab_of
 from cellveil.sessions import folder as files
 from cellveil.sessions.asking import Asked, Decision
-from cellveil.sessions.checks import check_nesting, check_options, check_zeros, judged_together
+from cellveil.sessions.checks import (
+    as_released,
+    check_nesting,
+    check_options,
+    check_same_records,
+    check_words,
+    check_zeros,
+    judged_together,
+)
 from csp.errors import InputError
 from csp.exact import Number
-from csp.mechanism import Mechanism, Protected
+from csp.mechanism import Protected
 from csp.names.guesses import Guided
 from csp.release.release import Release
 from csp.responses import protect_responses, rules_for_counts
 from csp.rules import Rule
-from csp.rules.base import as_rule
 from csp.tables.codes import text_codes
 from csp.tables.columns import column_names, named_columns, native_frame, read_columns
 from csp.tables.hierarchies.hierarchy import Hierarchy
@@ -101,13 +109,14 @@ class Session(metaclass=Guided):
     ) -> None:  # fmt: skip
         self._folder = None if folder is None else Path(folder)
         self._data = None if data is None else named_columns(native_frame(data))
-        self._rules, self._contributor, self._weight = rules, contributor, weight
+        self._making = Making(
+            self._data, contributor, weight, dict(hierarchies or {}), total, missing, negative,
+            width, singletons,
+        )  # fmt: skip
+        self._rules = rules
         self._complete = (complete,) if isinstance(complete, str) else tuple(complete)
-        self._missing, self._hierarchies, self._total = missing, dict(hierarchies or {}), total
-        self._negative, self._width, self._singletons = negative, width, singletons
         self._title = title
         self._used: NDArray[np.bool_] | None = None
-        self._n = -1
         self._tables: dict[str, Crosstab] = {}
         self._asked: dict[str, Asked] = {}
         self._decided: dict[str, Decision] = {}
@@ -288,13 +297,13 @@ class Session(metaclass=Guided):
     @property
     def _options(self) -> dict[str, Any]:
         """What a later session has to say too, as plain data."""
+        how = self._making
         return {
-            "contributor": self._contributor, "weight": self._weight,
-            "complete": list(self._complete), "missing": self._missing,
-            "total": self._total if self._total is None else dict(self._total)
-            if isinstance(self._total, Mapping) else self._total,
-            "negative": self._negative, "width": None if self._width is None else str(self._width),
-            "singletons": self._singletons, "hierarchies": sorted(self._hierarchies),
+            "contributor": how.contributor, "weight": how.weight,
+            "complete": list(self._complete), "missing": how.missing,
+            "total": dict(how.total) if isinstance(how.total, Mapping) else how.total,
+            "negative": how.negative, "width": None if how.width is None else str(how.width),
+            "singletons": how.singletons, "hierarchies": sorted(how.hierarchies or {}),
         }  # fmt: skip
 
     @property
@@ -309,17 +318,7 @@ class Session(metaclass=Guided):
 
     def _check_repeatable(self, records: Crossed, rules: Rule | str, where: str | None) -> None:
         """Refuse what a later session could not make again from the names of columns."""
-        if isinstance(rules, Rule):
-            try:
-                same = as_rule(str(rules)) == rules
-            except InputError:
-                same = False
-            if not same:
-                msg = (
-                    "a session with a folder tells its rules in words, and these are functions or "
-                    "name single cells; give rules such as 'FREQ(10,10)', or leave the folder out"
-                )
-                raise InputError(msg)
+        check_words(rules)
         if self._data is None:
             return
         for name in (*records.by, *records.values):
@@ -344,7 +343,7 @@ class Session(metaclass=Guided):
 
     def _records(self, index: Any, columns: Any, values: Any, where: Any) -> Crossed:
         """Take the records of a table, which must be those of the tables before."""
-        found = crossed(index, columns, values, self._contributor, self._weight, where, self._data)
+        found = self._making.records(index, columns, values, where)
         needed = dict(found.columns)
         if self._complete:
             if self._data is None:
@@ -352,26 +351,15 @@ class Session(metaclass=Guided):
                 raise InputError(msg)
             more = read_columns(self._data, self._complete).arrays
             needed |= dict(zip(self._complete, more, strict=True))
-        whole = replace(found, columns=needed, complete=self._complete).answered(self._missing)
+        whole = replace(found, columns=needed, complete=self._complete).answered(
+            self._making.missing
+        )
         n = len(next(iter(found.columns.values())))
         used = np.ones(n, bool) if whole.used is None else whole.used
         if self._used is None or not self._tables:
-            self._used, self._n = used, n
-        elif n != self._n:
-            msg = (
-                f"this table is of {n:,} records and the others of {self._n:,}; a session is about "
-                "one data set: give the condition as where=, so that it becomes a dimension"
-            )
-            raise InputError(msg)
-        elif (used != self._used).any():
-            count = int((used != self._used).sum())
-            msg = (
-                f"{count:,} records are in this table and not in the others, or the other way "
-                "round, since they lack a code or value; their difference is a table too. Begin "
-                "the session with complete=[...] and all columns that records need, or give "
-                "missing= a code for records that lack one"
-            )
-            raise InputError(msg)
+            self._used = used
+        else:
+            check_same_records(self._used, used)
         return replace(
             whole, columns={name: whole.columns[name] for name in found.columns},
         )  # fmt: skip
@@ -383,28 +371,26 @@ class Session(metaclass=Guided):
         self._seen = check_nesting(self._seen, records)
         tables = self._made(records, responses, asked)
         check_zeros(rules)
-        mechanism = Mechanism(
-            judging(rules, tables), width=self._width, singletons=self._singletons
-        )
+        mechanism = self._making.mechanism(rules, tables)
         earlier = [one for name, one in self._tables.items() if name not in self._rejected]
         beside = {
             of: [one.protected[of] for one in earlier if of in one.protected] for of in tables
         }
         found = protect_responses(tables, mechanism, beside=beside, **options)
-        return crosstab_of(records, responses, found, asked.comment, self._missing)
+        return crosstab_of(records, responses, found, asked.comment, self._making.missing)
 
     def _made(
         self, records: Crossed, responses: tuple[Response, ...], asked: Asked
     ) -> dict[str, Table]:
         """Tables of the responses; which cells have no record is known of all of them."""
-        trees = {n: tree for n, tree in self._hierarchies.items() if n in records.by}
-        total = self._total
+        how = self._making
+        trees = {n: tree for n, tree in (how.hierarchies or {}).items() if n in records.by}
+        total = how.total
         if isinstance(total, Mapping):
             total = {name: code for name, code in total.items() if name in records.by}
-        tables = tables_of(
-            records, responses, hierarchies=trees, total=total, missing=self._missing,
-            negative=self._negative, decimals=asked.decimals, round=asked.round,
-        )  # fmt: skip
+        tables = replace(how, hierarchies=trees, total=total).tables(
+            records, responses, decimals=asked.decimals, round=asked.round
+        )
         if COUNT in tables:
             counts = tables[COUNT]
             tables[COUNT] = counts.replace(structural=counts.values == 0)
@@ -440,30 +426,17 @@ class Session(metaclass=Guided):
             self._add(
                 name,
                 asked,
-                crosstab_of(records, responses, protected, asked.comment, self._missing),
+                crosstab_of(records, responses, protected, asked.comment, self._making.missing),
             )
             self._decided[name] = decision
         self._released = frozenset(self._tables)
 
     def _again(self, table: Table, release: Release | None, asked: Asked, name: str) -> Protected:
         """Protect a table as it was released."""
-        if release is None or tuple(release.labels) != tuple(table.labels):
-            msg = f"{name!r} of the earlier session has other cells than these data; check data="
-            raise InputError(msg)
-        shown = Release.of(table, release.pattern)
-        factor = 10 ** (shown.scale - release.scale) if shown.scale >= release.scale else 0
-        if (shown.published != release.published * factor).any():
-            msg = (
-                f"{name!r} of the earlier session shows other values than these data have; a new "
-                "data set needs a folder of its own"
-            )
-            raise InputError(msg)
-        mechanism = Mechanism(
-            judging(asked.rules, {COUNT: table} if table.counts else {"": table}),
-            width=self._width, singletons=self._singletons,
-        )  # fmt: skip
+        kept = as_released(table, release, name)
+        mechanism = self._making.mechanism(
+            asked.rules, {COUNT: table} if table.counts else {"": table}
+        )
         if table.counts:
             mechanism = replace(mechanism, rules=rules_for_counts(mechanism.rules))
-        return mechanism.protect(
-            table, keep=Release.of(table, release.pattern), public=~release.pattern
-        )
+        return mechanism.protect(table, keep=kept, public=~kept.pattern)

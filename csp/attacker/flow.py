@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.attacker.maxflow import KERNELS
+from csp.attacker.maxflow import KERNELS, Graph, HalfArcs, Targets, working_space
 from csp.attacker.view import NOTHING, Extreme, View
 from csp.clock import UNLIMITED, Clock
 
@@ -96,7 +96,8 @@ class FlowEngine:
     def __init__(self, view: View, network: Network) -> None:
         self._view, self._network = view, network
         self._arcs = half_arcs(network, view.matrix.shape[0] + 1)
-        self._up, self._down = np.minimum(view.up, ENDLESS), np.minimum(view.down, ENDLESS)
+        up, down = np.minimum(view.up, ENDLESS), np.minimum(view.down, ENDLESS)
+        self._graph = Graph(network.tail, network.head, up, down)
 
     def ends(
         self,
@@ -106,19 +107,19 @@ class FlowEngine:
         clock: Clock = UNLIMITED,
     ) -> list[Extreme]:
         """Furthest deviation of each target in its direction; see `csp.attacker.Engine`."""
-        up, down = self._up, self._down
+        n = len(self._graph.up)
+        work = working_space(n, len(self._arcs.start) - 1)
         limits = np.full(len(targets), ENDLESS) if enough is None else np.minimum(enough, ENDLESS)
         served, reach = np.full(len(targets), -1), np.zeros(len(targets), np.int64)
         found: list[Extreme | None] = [None] * len(targets)
         # A slice of about ten million steps, so that the clock is seen in time.
-        width = max(8, 10_000_000 // (len(up) + 1))
+        width = max(8, 10_000_000 // (n + 1))
         for first in range(0, len(targets), width):
             clock.check()
             last = min(first + width, len(targets))
             pools = KERNELS.run(
-                "ends", *self._arcs, up, down, self._network.tail, self._network.head,
-                targets, signs, limits, first, last, served, reach,
-                small=len(up) * (last - first) <= _SMALL,
+                "ends", self._arcs, self._graph, Targets(targets, signs, limits),
+                first, last, served, reach, work, small=n * (last - first) <= _SMALL,
             )  # fmt: skip
             self._collect(found, pools, targets, signs, limits, served, reach)
         return [e for e in found if e is not None]
@@ -138,7 +139,7 @@ class FlowEngine:
         new = np.flatnonzero(served >= 0)
         moved = np.split(cells, begin[1:-1])
         far = np.split(steps, begin[1:-1])
-        room = np.where(signs > 0, self._up[targets], self._down[targets])
+        room = np.where(signs > 0, self._graph.up[targets], self._graph.down[targets])
         for t in new.tolist():
             f, j, r = int(served[t]), int(targets[t]), int(reach[t])
             if r >= ENDLESS:
@@ -165,9 +166,7 @@ class FlowEngine:
         return Extreme(None, ray.moved, ray.steps, 1)
 
 
-def half_arcs(
-    network: Network, nodes: int, weights: NDArray[np.float64] | None = None
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def half_arcs(network: Network, nodes: int, weights: NDArray[np.float64] | None = None) -> HalfArcs:
     """Adjacency of a network as `csp.attacker.maxflow.push` reads it.
 
     Parameters
@@ -176,11 +175,6 @@ def half_arcs(
     nodes : int
     weights : (k,) float64, optional
         Of the cells: half-arcs of a node begin with the cheapest.
-
-    Returns
-    -------
-    start : (nodes + 1,) int64
-    half, to : (2k,) int64
     """
     ends = np.concatenate([network.tail, network.head])
     if weights is None:
@@ -189,4 +183,4 @@ def half_arcs(
         order = np.lexsort((np.tile(weights, 2), ends))
     start = np.searchsorted(ends[order], np.arange(nodes + 1)).astype(np.int64)
     to = np.concatenate([network.head, network.tail])[order].astype(np.int64)
-    return start, order.astype(np.int64), to
+    return HalfArcs(start, order.astype(np.int64), to)

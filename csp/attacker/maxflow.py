@@ -7,50 +7,113 @@ half-arc h >= k leaves the head of cell h - k.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.compiled import Kernels
 
-__all__ = ["KERNELS", "ends", "orient", "push"]
+__all__ = [
+    "KERNELS", "Graph", "HalfArcs", "Targets", "Work", "ends", "orient", "push", "working_space",
+]  # fmt: skip
 
 KERNELS = Kernels(__name__, "push", "grown", "ends", "orient")
 
 
-def push(
-    start: NDArray[np.int64], half: NDArray[np.int64], to: NDArray[np.int64],
-    up: NDArray[np.int64], down: NDArray[np.int64], flow: NDArray[np.int64],
-    source: int, sink: int, banned: int, limit: int,
-    scratch: NDArray[np.int64], touched: NDArray[np.int64], seen: NDArray[np.bool_], count: int,
-) -> tuple[int, int]:  # fmt: skip
-    """Push up to `limit` units from source to sink by Dinic's method, without cell `banned`.
+class Graph(NamedTuple):
+    """Cells as arcs from tail to head, and how far each may move up and down: (k,) int64 each."""
 
-    Parameters
+    tail: NDArray[np.int64]
+    head: NDArray[np.int64]
+    up: NDArray[np.int64]
+    down: NDArray[np.int64]
+
+
+class HalfArcs(NamedTuple):
+    """Adjacency of a network.
+
+    Attributes
     ----------
     start : (nodes + 1,) int64
         Half-arcs of node v are ``half[start[v]:start[v + 1]]``.
     half, to : (2k,) int64
         Half-arcs and the node that each leads to.
-    up, down : (k,) int64
-        Capacities of the cells forwards and backwards.
+    """
+
+    start: NDArray[np.int64]
+    half: NDArray[np.int64]
+    to: NDArray[np.int64]
+
+
+class Targets(NamedTuple):
+    """Cells that are to move, no cell twice in one direction; (t,) int64 each.
+
+    Attributes
+    ----------
+    cell, sign
+        Positions among the cells, and directions (1 or -1).
+    enough
+        Units after which a target need not be followed.
+    """
+
+    cell: NDArray[np.int64]
+    sign: NDArray[np.int64]
+    enough: NDArray[np.int64]
+
+
+class Work(NamedTuple):
+    """A flow so far, and room to work in.
+
+    Attributes
+    ----------
     flow : (k,) int64
-        Read and written: the flow so far.
-    source, sink, banned, limit : int
-        `banned` may be -1 for none.
-    scratch : (5, nodes) int64
-        Working space. After a push short of the limit, ``scratch[0] >= 0`` is the source side of
-        a minimum cut.
-    touched : (k,) int64
-        Written: cells whose flow was changed, from position `count` on.
+    touched : (k + 1,) int64
+        Cells whose flow was changed.
     seen : (k,) bool
         Which cells are in `touched` already.
+    scratch : (5, nodes) int64
+        After a push short of its limit, ``scratch[0] >= 0`` is the source side of a minimum cut.
+    """
+
+    flow: NDArray[np.int64]
+    touched: NDArray[np.int64]
+    seen: NDArray[np.bool_]
+    scratch: NDArray[np.int64]
+
+
+def working_space(k: int, nodes: int) -> Work:
+    """Return a flow of nothing among so many cells and nodes; what takes it leaves it so."""
+    return Work(
+        np.zeros(k, np.int64), np.empty(k + 1, np.int64), np.zeros(k, np.bool_),
+        np.empty((5, nodes), np.int64),
+    )  # fmt: skip
+
+
+def push(
+    arcs: HalfArcs, up: NDArray[np.int64], down: NDArray[np.int64], work: Work,
+    source: int, sink: int, banned: int, limit: int, count: int,
+) -> tuple[int, int]:  # fmt: skip
+    """Push up to `limit` units from source to sink by Dinic's method, without cell `banned`.
+
+    Parameters
+    ----------
+    arcs : HalfArcs
+    up, down : (k,) int64
+        Capacities of the cells forwards and backwards.
+    work : Work
+        Read and written: the flow so far, and the cells whose flow was changed.
+    source, sink, banned, limit : int
+        `banned` may be -1 for none.
     count : int
-        Cells in `touched` so far.
+        Cells in ``work.touched`` so far.
 
     Returns
     -------
     pushed, count : int
     """
+    start, half, to = arcs
+    flow, touched, seen, scratch = work
     k = len(up)
     nodes = len(start) - 1
     level, queue, at, via, path = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4]
@@ -135,11 +198,8 @@ def grown(array: NDArray[np.int64], used: int, needed: int) -> NDArray[np.int64]
 
 
 def ends(
-    start: NDArray[np.int64], half: NDArray[np.int64], to: NDArray[np.int64],
-    up: NDArray[np.int64], down: NDArray[np.int64],
-    tail: NDArray[np.int64], head: NDArray[np.int64],
-    target: NDArray[np.int64], signs: NDArray[np.int64], enough: NDArray[np.int64],
-    first: int, last: int, served: NDArray[np.int64], reach: NDArray[np.int64],
+    arcs: HalfArcs, graph: Graph, targets: Targets, first: int, last: int,
+    served: NDArray[np.int64], reach: NDArray[np.int64], work: Work,
 ) -> tuple[
     NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]
 ]:  # fmt: skip
@@ -149,19 +209,16 @@ def ends(
 
     Parameters
     ----------
-    start, half, to, up, down
-        As in `push`.
-    tail, head : (k,) int64
-    target, signs : (t,) int64
-        Positions of the targets among the cells, and directions (1 or -1); no pair twice.
-    enough : (t,) int64
-        Units after which a target need not be followed.
+    arcs : HalfArcs
+    graph : Graph
+    targets : Targets
     first, last : int
     served : (t,) int64
         Read and written: number of the flow (within this call) that serves a target; -1 for
         none yet, -2 for one that an earlier call has served.
     reach : (t,) int64
         Written: how far each target moves.
+    work : Work
 
     Returns
     -------
@@ -172,12 +229,10 @@ def ends(
         Nodes on the source side of the cut that proves flow f maximal; empty if none is needed.
     cut_nodes : int64 array
     """
-    k = len(up)
-    nodes = len(start) - 1
-    flow = np.zeros(k, np.int64)
-    seen = np.zeros(k, np.bool_)
-    touched = np.empty(k + 1, np.int64)
-    scratch = np.empty((5, nodes), np.int64)
+    tail, head, up, down = graph
+    target, signs, enough = targets
+    k, nodes = len(up), len(arcs.start) - 1
+    flow, touched, seen, scratch = work
     number = np.full((2, k), -1, np.int64)
     for t in range(len(target)):
         number[0 if signs[t] > 0 else 1, target[t]] = t
@@ -196,10 +251,7 @@ def ends(
         pushed = limit
         if tail[j] != head[j]:
             source, sink = (head[j], tail[j]) if sign > 0 else (tail[j], head[j])
-            pushed, count = push(
-                start, half, to, up, down, flow, source, sink, j, limit,
-                scratch, touched, seen, count,
-            )  # fmt: skip
+            pushed, count = push(arcs, up, down, work, source, sink, j, limit, count)
             if pushed < limit:
                 cut_nodes = grown(cut_nodes, cut_used, cut_used + nodes)
                 for v in range(nodes):

@@ -9,15 +9,12 @@ the same numbers.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.attacker.elimination import entries
-
-if TYPE_CHECKING:
-    from csp.tables.table import Table
+from csp.tables.table import Table
 
 __all__ = ["predicted"]
 

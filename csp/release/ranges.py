@@ -9,12 +9,13 @@ Two true tables with the same release have the same intervals.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.audits.audit import Audit
+from csp.audits.claims import Claim
 from csp.audits.intervals import interval_claims
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError, OutOfTime, argument
@@ -24,10 +25,7 @@ from csp.release.completion import complete
 from csp.release.release import Release
 from csp.tables.table import Table
 
-if TYPE_CHECKING:
-    from csp.audits.claims import Claim
-
-__all__ = ["Ranges", "grid_units", "inside", "outward", "published_as", "ranges_columns"]
+__all__ = ["Ranges", "grid_units", "inside", "outward", "published_as"]
 
 _GAP = 0.1
 """How far from the middle, in proportion to the best, a table of whole units may be."""
@@ -55,6 +53,17 @@ class Ranges:
 
     def __repr__(self) -> str:
         return f"Ranges({int(self.release.pattern.sum())} of {len(self.lower)} cells)"
+
+    @property
+    def columns(self) -> dict[str, list[Any]]:
+        """Ends of all cells as numbers, None for no end."""
+        scale = self.release.scale
+
+        def shown(end: int) -> Any:
+            return None if abs(end) >= UNBOUNDED else end / 10**scale if scale else end
+
+        ends = {"lower": self.lower, "upper": self.upper}
+        return {name: list(map(shown, side.tolist())) for name, side in ends.items()}
 
     @property
     def published(self) -> Release:
@@ -245,12 +254,3 @@ def _middles(
     lower = np.where(open_low, -np.inf, low)
     upper = np.where(open_high, np.inf, high)
     return lower, upper, middle, weight
-
-
-def ranges_columns(ranges: Ranges) -> dict[str, list[Any]]:
-    """Give the ends of all cells as numbers of units, None for no end."""
-    ends = {"lower": ranges.lower, "upper": ranges.upper}
-    return {
-        name: [None if abs(end) >= UNBOUNDED else end for end in side.tolist()]
-        for name, side in ends.items()
-    }

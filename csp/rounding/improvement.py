@@ -41,11 +41,7 @@ def some_choice(
     cost : (k,) int64
     clock : Clock
     """
-    right = near.right.astype(np.float64)
-    model = Model(mip_max_improving_sols=1).load(
-        cost=cost.astype(np.float64), lower=0.0, upper=1.0, rows=near.matrix, row_lower=right,
-        row_upper=right, integer=True,
-    )  # fmt: skip
+    model = near.program(cost, integer=True, mip_max_improving_sols=1)
     if model.solve(clock, interruptible=True) == Status.INFEASIBLE:
         return None
     return _whole(model, near)

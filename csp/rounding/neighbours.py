@@ -7,11 +7,12 @@ the base. It adds up if ``relations @ up = -relations @ floor``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.highs import Model
 from csp.tables.table import Table
 
 if TYPE_CHECKING:
@@ -73,6 +74,16 @@ class Neighbours:
         if table.structural is not None:
             some = some & ~table.structural
         return cls(table, base, floor, rest, cells, csr_array(columns[rows]), right, cost, some)
+
+    def program(
+        self, cost: NDArray[np.int64], *, integer: bool = False, **options: Any
+    ) -> Model:  # fmt: skip
+        """Load the choice of least cost into HiGHS; options are its own."""
+        right = self.right.astype(np.float64)
+        return Model(**options).load(
+            cost=cost.astype(np.float64), lower=0.0, upper=1.0, rows=self.matrix,
+            row_lower=right, row_upper=right, integer=integer,
+        )  # fmt: skip
 
     def values(self, up: NDArray[np.int64]) -> NDArray[np.int64]:
         """Round all cells, in units, where these of `cells` go up."""

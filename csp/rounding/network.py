@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.clock import Clock
-from csp.highs import Model, Status
+from csp.highs import Status
 from csp.rounding.neighbours import Neighbours
 
 __all__ = ["Vertex", "lower_bound", "vertex"]
@@ -53,11 +53,7 @@ def vertex(near: Neighbours, cost: NDArray[np.int64], clock: Clock) -> Vertex | 
     cost : (k,) int64
     clock : Clock
     """
-    right = near.right.astype(np.float64)
-    model = Model().load(
-        cost=cost.astype(np.float64), lower=0.0, upper=1.0, rows=near.matrix, row_lower=right,
-        row_upper=right,
-    )  # fmt: skip
+    model = near.program(cost)
     if model.solve_stepwise(clock, _STEPS, interruptible=True) != Status.OPTIMAL:
         return None
     solution = model.solution

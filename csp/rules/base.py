@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import reduce, singledispatch
 from operator import or_
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,7 @@ from csp.exact import Number, ceil_fraction, exact, number_text
 from csp.rules.sensitivity import Sensitivity
 from csp.rules.words import Word, register
 from csp.tables.contributors import Contributors
-
-if TYPE_CHECKING:
-    from csp.tables.table import Table
+from csp.tables.table import Table
 
 __all__ = [
     "AnyOf",

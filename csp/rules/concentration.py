@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import reduce
 from math import lcm
 from operator import or_
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,7 @@ from csp.exact import Number, exact, number_text
 from csp.rules.base import Rule, percent_text, set_parameter, sides_of
 from csp.rules.sensitivity import Sensitivity
 from csp.rules.words import Word
-
-if TYPE_CHECKING:
-    from csp.tables.table import Table
+from csp.tables.table import Table
 
 __all__ = ["PQ", "Concentration", "Dominance", "Form", "PPercent"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,7 @@ from csp.rules.base import (
 )
 from csp.rules.sensitivity import Sensitivity
 from csp.rules.words import Word
-
-if TYPE_CHECKING:
-    from csp.tables.table import Table
+from csp.tables.table import Table
 
 __all__ = ["Manual", "MinFrequency", "Zero"]
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from csp.errors import InputError
 from csp.exact import UNBOUNDED
-
-if TYPE_CHECKING:
-    from csp.tables.table import Table
+from csp.tables.table import Table
 
 __all__ = ["Sensitivity"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,6 @@ from csp.tables.contributors import Contributors
 from csp.tables.units import is_missing, unmasked
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from scipy.sparse import csr_array
 
 __all__ = ["Cells", "T", "as_flags", "marks_of", "set_array"]

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
 from csp.exact import UNBOUNDED
-from csp.memory import check_memory
 from csp.names.calls import check_choice
 from csp.tables.codes import Labels
 from csp.tables.hierarchies.hierarchy import Hierarchy
+from csp.tables.memory import check_memory
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -14,19 +14,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from csp.errors import InputError, NotAdditive, phrase
-from csp.exact import MAX_VALUE, UNBOUNDED, most_text, units_text
+from csp.exact import MAX_VALUE, UNBOUNDED, Number, most_text, units_text
 from csp.names.calls import named_errors
 from csp.names.guesses import Guided
 from csp.tables.cells import as_flags, set_array
 from csp.tables.codes import Labels, cell_name
 from csp.tables.contributors import Contributors
 from csp.tables.cross.html import notebook_facts
+from csp.tables.hierarchies.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from csp.exact import Number
-    from csp.tables.hierarchies.hierarchy import Hierarchy
     from csp.tables.microdata.contributions import Stage
 
 __all__ = ["Part", "Table"]
@@ -295,17 +294,15 @@ class Table(metaclass=Guided):
         empty: str | None = None, memory: str | int | None = None,
         progress: Callable[[Stage], None] | None = None,
     ) -> Table:  # fmt: skip
-        """Table of microdata; parameters as in `csp.tables.microdata.from_microdata.tabulate`."""
+        """Table of microdata; parameters as in `csp.tables.microdata.options.MicrodataOptions`."""
         # Builders read frames and files, which a table alone does not need.
-        from csp.tables.microdata.from_microdata import tabulate
+        from csp.tables.microdata.from_microdata import MicrodataOptions, tabulate
 
-        return tabulate(
-            cls, data, by, value, contributor=contributor, weight=weight, shadow=shadow,
-            hierarchies=hierarchies,
-            negative=negative, top=top, decimals=decimals, total=total, missing=missing,
-            missing_values=missing_values, round=round, empty=empty, memory=memory,
-            progress=progress,
+        asked = MicrodataOptions(
+            data, by, value, contributor, weight, shadow, hierarchies, negative, top, decimals,
+            total, missing, missing_values, round, empty, memory, progress,
         )  # fmt: skip
+        return tabulate(cls, asked)
 
     @classmethod
     @named_errors
@@ -319,16 +316,15 @@ class Table(metaclass=Guided):
         lower: str | None = None, upper: str | None = None, negative: str = "error",
         disjoint: bool = False,
     ) -> Table:  # fmt: skip
-        """Table of aggregates; parameters as in `csp.tables.from_frame.table_from_frame`."""
+        """Table of aggregates; parameters as in `csp.tables.aggregates.options.FrameOptions`."""
         # Builders read frames and files, which a table alone does not need.
-        from csp.tables.from_frame import table_from_frame
+        from csp.tables.aggregates.from_frame import FrameOptions, table_from_frame
 
-        return table_from_frame(
-            cls, data, by, value, count=count, top=top, shadow=shadow,
-            hierarchies=hierarchies, total=total, absent=absent, tolerance=tolerance,
-            decimals=decimals, round=round, lower=lower, upper=upper, negative=negative,
-            disjoint=disjoint,
+        asked = FrameOptions(
+            data, by, value, count, top, shadow, hierarchies, total, absent, tolerance, decimals,
+            round, lower, upper, negative, disjoint,
         )  # fmt: skip
+        return table_from_frame(cls, asked)
 
 
 def _canonical(relations: csr_array) -> csr_array:

@@ -18,7 +18,7 @@ from csp.compiled import Kernels
 from csp.errors import SolverError
 from csp.highs import Model, Status
 from microagg.compliance.search import Task, squared_errors
-from microagg.partitions.partition import in_clusters
+from microagg.partitions.means import in_clusters
 from microagg.records import Floats, Ints
 
 __all__ = ["CLOSE", "Columns", "Pricing", "generate", "membership"]

@@ -13,7 +13,8 @@ from csp.errors import CertificateError
 from csp.tables.cross.html import notebook_list
 from microagg.compliance.asked import Asked, Dropped, Found
 from microagg.compliance.suppress import Suppressed
-from microagg.partitions.partition import MaskedFile, Partition, loss_of
+from microagg.partitions.means import loss_of
+from microagg.partitions.partition import MaskedFile, Partition
 from microagg.records import Kept
 from microagg.tables.risk import judged
 from microagg.variety import fewest_values

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from csp.errors import InputError
 from csp.exact import UNBOUNDED, Number, exact, number_text
 from csp.tables.cross.frames import columns_to_frame
-from microagg.partitions.partition import Partition, cluster_sums, records_of
+from microagg.partitions.means import cluster_sums
+from microagg.partitions.partition import Partition, records_of
 from microagg.records import Bools, Frozen, Ints, Records
 from microagg.tables.clusters import bounds_of
 from microagg.tables.contributions import largest

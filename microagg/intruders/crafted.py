@@ -25,8 +25,8 @@ from csp.exact import Number, exact, number_text
 from csp.names.calls import check_known, whole_number
 from csp.rules import Rule
 from csp.rules.concentration import Form
+from microagg.partitions.means import cluster_sums
 from microagg.partitions.methods.mdav import mdav_labels
-from microagg.partitions.partition import cluster_sums
 from microagg.records import Frozen, Ints, Records, check_k, read_records
 from microagg.scaling import scaled
 from microagg.tables.contributions import sides_of_units

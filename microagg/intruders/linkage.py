@@ -14,7 +14,8 @@ from csp.errors import InputError, phrase
 from csp.names.calls import check_choice, whole_number
 from csp.tables.columns import column_names, named_columns
 from csp.tables.cross.frames import columns_to_frame
-from microagg.partitions.partition import MaskedFile, in_clusters
+from microagg.partitions.means import in_clusters
+from microagg.partitions.partition import MaskedFile
 from microagg.records import Floats, Frozen, Ints, Records, read_records
 from microagg.scaling import SCALES, refuse_constant, spreads
 

@@ -13,7 +13,8 @@ from csp.errors import InputError, argument
 from csp.names.calls import check_choice
 from csp.tables.columns import named_columns, read_columns
 from microagg.entries import floats_of
-from microagg.partitions.partition import Partition, cluster_means, in_clusters, records_of
+from microagg.partitions.means import cluster_means, in_clusters
+from microagg.partitions.partition import Partition, records_of
 from microagg.records import Floats, Records
 
 __all__ = ["AGGREGATES", "aggregated", "loss_of_values"]

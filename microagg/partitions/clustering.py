@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
-from csp.clock import UNLIMITED, Clock
+from csp.clock import Clock
 from csp.errors import OutOfTime, argument
 from csp.names.calls import check_choice, check_known
 from csp.tables.columns import column_names, named_columns
@@ -19,7 +19,7 @@ from microagg.partitions.methods.vmdav import vmdav_labels
 from microagg.partitions.partition import Partition, Ranked
 from microagg.partitions.strata import Asking, clustered, keys_of
 from microagg.partitions.univariate import ranking_labels
-from microagg.records import Records, check_k, read_records, records_to_mask
+from microagg.records import Floats, Ints, Records, check_k, read_records, records_to_mask
 from microagg.scaling import scaled
 
 __all__ = ["GAMMAS", "clusters", "individual_ranking", "mdav", "mondrian", "vmdav"]
@@ -80,16 +80,9 @@ def clusters(
     if method in ("mdav", "vmdav"):
         known = mdav if method == "mdav" else vmdav
         return known(X, k, **how, time_limit=time_limit, progress=progress)
-    clock = Clock.of(time_limit)
-    records, keys = _read(X, attributes, decimals, contributor, within, missing)
+    asked = Asking(X, k, **how, clock=Clock.of(time_limit))
     labels_of = import_module(f"{ways.__name__}.{method}").labels_of
-
-    def make(part: Records, constant: str, _progress: Any) -> Partition:
-        points = scaled(part, scale, constant=constant)
-        labels = joined_to_k(points, labels_of(points, k), part.contributor, k, clock)
-        return Partition.of(part, labels, k, method)
-
-    return clustered(records, keys, Asking(k, scale, constant, clock), make)
+    return _clustered(asked, lambda points, _: labels_of(points, k), method)
 
 
 def mdav(
@@ -174,15 +167,12 @@ def mdav(
     ['f', 'm', 'f', 'm']
     """
     clock = Clock.of(time_limit)
-    records, keys = _read(X, attributes, decimals, contributor, within, missing)
-
-    def make(part: Records, constant: str, progress: Any) -> Partition:
-        points = scaled(part, scale, constant=constant)
-        labels = mdav_labels(points, k, progress=progress, clock=clock)
-        labels = joined_to_k(points, labels, part.contributor, k, clock)
-        return Partition.of(part, labels, k, "MDAV")
-
-    return clustered(records, keys, Asking(k, scale, constant, clock, progress), make)
+    asked = Asking(
+        X, k, scale, attributes, constant, decimals, contributor, within, missing, clock, progress
+    )
+    return _clustered(
+        asked, lambda points, told: mdav_labels(points, k, progress=told, clock=clock), "MDAV"
+    )
 
 
 def vmdav(
@@ -231,7 +221,9 @@ def vmdav(
     Partition(7 records in 2 clusters of 3 to 4 by V-MDAV(1.1))
     """
     clock = Clock.of(time_limit)
-    records, keys = _read(X, attributes, decimals, contributor, within, missing)
+    asked = Asking(
+        X, k, scale, attributes, constant, decimals, contributor, within, missing, clock, progress
+    )
 
     def make(part: Records, constant: str, progress: Any) -> Partition:
         points = scaled(part, scale, constant=constant)
@@ -247,7 +239,7 @@ def vmdav(
             found.append(Partition.of(part, labels, k, f"V-MDAV({value:g})"))
         return min(found, key=lambda partition: partition.information_loss)
 
-    return clustered(records, keys, Asking(k, scale, constant, clock, progress), make)
+    return clustered(*_read(asked), asked, make)
 
 
 def mondrian(
@@ -295,31 +287,37 @@ def mondrian(
     [0, 1, 0, 0, 1, 1]
     """
     check_choice("cut", cut, (*CUTS, "paper"))
-    records, keys = _read(X, attributes, decimals, contributor, within, missing)
+    asked = Asking(X, k, scale, attributes, constant, decimals, contributor, within, missing)
     how = "relaxed" if cut == "paper" else cut
-
-    def make(part: Records, constant: str, _progress: Any) -> Partition:
-        points = scaled(part, scale, constant=constant)
-        labels = mondrian_labels(points, k, cut=how, relative=cut != "paper")
-        labels = joined_to_k(points, labels, part.contributor, k)
-        return Partition.of(part, labels, k, f"Mondrian({cut})")
-
-    return clustered(records, keys, Asking(k, scale, constant, UNLIMITED), make)
+    return _clustered(
+        asked, lambda points, _: mondrian_labels(points, k, cut=how, relative=cut != "paper"),
+        f"Mondrian({cut})",
+    )  # fmt: skip
 
 
-def _read(
-    X: Any, attributes: Sequence[str] | None, decimals: int | None,
-    contributor: str | Sequence[Any] | None, within: Sequence[str] | str, missing: str,
-) -> tuple[Records, tuple[str, ...]]:  # fmt: skip
+def _clustered(asked: Asking, labels_of: Callable[[Floats, Any], Ints], method: str) -> Partition:
+    """Make clusters of points, which takes a progress, and join those with too few contributors."""
+
+    def make(part: Records, constant: str, progress: Any) -> Partition:
+        points = scaled(part, asked.scale, constant=constant)
+        labels = labels_of(points, progress)
+        labels = joined_to_k(points, labels, part.contributor, asked.k, asked.clock)
+        return Partition.of(part, labels, asked.k, method)
+
+    return clustered(*_read(asked), asked, make)
+
+
+def _read(asked: Asking) -> tuple[Records, tuple[str, ...]]:
     """Read records that are to be masked, and name their key columns."""
-    keys = keys_of(within, attributes, contributor)
-    data = X
-    if keys and not isinstance(X, Records):
-        data = named_columns(X)
+    keys = keys_of(asked.within, asked.attributes, asked.contributor)
+    data = asked.data
+    if keys and not isinstance(data, Records):
+        data = named_columns(data)
         check_known(argument("within"), keys, column_names(data), "columns")
     records = records_to_mask(
-        data, attributes, diverse=keys, decimals=decimals, contributor=contributor, missing=missing
-    )
+        data, asked.attributes, diverse=keys, decimals=asked.decimals,
+        contributor=asked.contributor, missing=asked.missing,
+    )  # fmt: skip
     return records, keys
 
 

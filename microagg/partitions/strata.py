@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.clock import Clock
+from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError, argument
 from csp.tables.codes import numbered_codes
 from microagg.partitions.partition import Partition
@@ -41,12 +41,18 @@ Make = Callable[[Records, str, "Callable[[int, int], None] | None"], Partition]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Asking:
-    """How clusters are asked for, whatever the method."""
+    """How clusters are asked for, whatever the method; see `microagg.mdav`."""
 
+    data: Any
     k: int
-    scale: str
-    constant: str
-    clock: Clock
+    scale: str = "standardise"
+    attributes: Sequence[str] | None = None
+    constant: str = "error"
+    decimals: int | None = None
+    contributor: str | Sequence[Any] | None = None
+    within: Sequence[str] | str = ()
+    missing: str = "error"
+    clock: Clock = UNLIMITED
     progress: Callable[[int, int], None] | None = None
 
 

@@ -20,7 +20,8 @@ from csp.exact import UNBOUNDED, Number, exact
 from csp.names.calls import check_choice, check_known
 from csp.tables.contributors import Contributors
 from csp.tables.table import Table
-from microagg.partitions.partition import Partition, cluster_sums, records_of
+from microagg.partitions.means import cluster_sums
+from microagg.partitions.partition import Partition, records_of
 from microagg.records import Frozen, Ints, Records
 from microagg.tables.contributions import NEGATIVE, contributions
 from microagg.tables.identities import Identity, as_identities

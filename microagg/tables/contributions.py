@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from csp.errors import InputError, argument, phrase
-from csp.memory import check_memory
 from csp.names.calls import check_choice
 from csp.tables.contributors import Contributors
-from microagg.partitions.partition import cluster_sums
+from csp.tables.memory import check_memory
+from microagg.partitions.means import cluster_sums
 from microagg.records import Ints
 
 __all__ = ["NEGATIVE", "added_up", "contributions", "largest", "sides_of_units"]

@@ -16,7 +16,8 @@ from csp.names.calls import check_choice
 from csp.rules import Dominance, Rule
 from csp.rules.base import as_rule, parts_of
 from csp.tables.cross.frames import columns_to_frame
-from microagg.partitions.partition import Partition, cluster_sums, records_of
+from microagg.partitions.means import cluster_sums
+from microagg.partitions.partition import Partition, records_of
 from microagg.records import Bools, Frozen, Ints, Records
 from microagg.tables.clusters import Known, table_of
 from microagg.tables.contributions import NEGATIVE, added_up, largest

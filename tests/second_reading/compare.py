@@ -15,7 +15,8 @@ import numpy as np
 import csp
 from csp.audits.second_reading import reread
 from csp.audits.second_reading.attackers import known_of
-from csp.audits.second_reading.people import Reading, read
+from csp.audits.second_reading.meaning import Reading
+from csp.audits.second_reading.people import read
 from csp.audits.second_reading.rules import needs
 from csp.errors import CellveilError, InputError, OutOfTime, Unprotectable
 from csp.release.release import Release

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from cellveil.app.work.records import Records
 from cellveil.comparing.side_by_side import compare
 from cellveil.jobs.job import read_job
 from cellveil.report.ways import ways_page
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["Compare", "compared"]
 

@@ -12,12 +12,11 @@ from cellveil.cli.options import option
 from cellveil.cli.taking import taking
 from cellveil.front import refuse
 from cellveil.io.files import check_outputs
-from cellveil.io.inputs import split_names
 from cellveil.render.screen import tell
-from cellveil.requests.masking import Person
+from cellveil.requests.masking import Models, Person, Roles
+from cellveil.requests.outputs import Facts
 from cellveil.requests.source import Written
 from csp.exact import read_fraction
-from csp.names.calls import whole_number
 from csp.tables.columns import column_names, read_whole
 
 if TYPE_CHECKING:
@@ -30,23 +29,9 @@ __all__ = ["attack", "check"]
 def check(
     data: options.DataFile,
     *,
-    quasi_identifiers: options.QuasiIdentifiers = None,
-    confidential: options.Confidential = None,
+    roles: Roles,
     person: Person,
-    k: Annotated[int | None, option("Least size of a class asked for.", "NUMBER", "-k")] = None,
-    p: Annotated[
-        int | None, option("Least number of confidential values asked for.", "NUMBER", "-p")
-    ] = None,
-    close: Annotated[
-        str | None, option("Largest distance from the file asked for.", "NUMBER", "-t")
-    ] = None,
-    entropy: Annotated[
-        str | None, option("Least l of entropy l-diversity asked for; 2.5 is one, too.", "NUMBER")
-    ] = None,
-    recursive: Annotated[
-        int | None, option("Least l of recursive (c, l)-diversity asked for.", "NUMBER")
-    ] = None,
-    ratio: Annotated[str, option("c of recursive (c, l)-diversity.", "NUMBER", "-c")] = "3",
+    asked: Models,
     written: Written,
     summary: options.Summary = None,
 ) -> None:
@@ -60,41 +45,35 @@ def check(
     import microagg
 
     check_outputs({"--summary": summary}, [data])
-    secret = split_names(confidential, "--confidential") if confidential else ()
-    for name, least in (("-k", k), ("-p", p), ("--recursive", recursive)):
-        if least is not None:
-            whole_number(name, least)
-    if not secret and {p, close, entropy, recursive} != {None}:
+    secret, keys = roles.confidential, roles.quasi_identifiers or None
+    if not secret and asked.of_confidential:
         refuse(
             "-p, -t, --entropy and --recursive are for confidential columns; name them with "
             "--confidential"
         )
-    wanted = None if close is None else read_fraction(close)
-    if wanted is not None and not 0 <= wanted <= 1:
-        refuse(f"-t must be from 0 to 1, not {close}")
-    keys = split_names(quasi_identifiers, "--quasi-identifiers") if quasi_identifiers else None
+    wanted = asked.distance
+    ratio, entropy = read_fraction(asked.ratio), asked.entropy
     file: Any = read_whole(written.file(data)) if entropy is not None else written.file(data)
-    found = microagg.checks.anonymity(
-        file, keys, secret, c=read_fraction(ratio), contributor=person.contributor
-    )
-    asked: dict[str, bool] = {}
-    if k is not None:
-        asked[f"{k}-anonymous"] = found.k >= k
-    if p is not None:
-        asked[f"{p}-sensitive"] = found.p is not None and found.p >= p
+    found = microagg.checks.anonymity(file, keys, secret, c=ratio, contributor=person.contributor)
+    holds: dict[str, bool] = {}
+    if asked.k is not None:
+        holds[f"{asked.k}-anonymous"] = found.k >= asked.k
+    if asked.p is not None:
+        holds[f"{asked.p}-sensitive"] = found.p is not None and found.p >= asked.p
     if wanted is not None:
-        asked[f"{close}-close"] = found.t is not None and found.t <= wanted
+        holds[f"{asked.close}-close"] = found.t is not None and found.t <= wanted
     if entropy is not None:
-        asked[f"entropy {entropy}-diverse"] = microagg.checks.is_l_diverse(
+        holds[f"entropy {entropy}-diverse"] = microagg.checks.is_l_diverse(
             file, read_fraction(entropy), keys, secret, kind="entropy",
             contributor=person.contributor,
         )  # fmt: skip
-    if recursive is not None:
+    if asked.recursive is not None:
         least = min(part.recursive for part in found.confidential)
-        asked[f"recursively ({ratio}, {recursive})-diverse"] = least >= recursive
-    facts = found.summary() | {"asked": asked}
-    words = _check_words(found, k, asked)
-    finish(facts, words, safe=all(asked.values()), speak=tell, summary=summary)
+        words = f"recursively ({asked.ratio}, {asked.recursive})-diverse"
+        holds[words] = least >= asked.recursive
+    facts = found.summary() | {"asked": holds}
+    lines = _check_words(found, asked.k, holds)
+    finish(facts, lines, safe=all(holds.values()), speak=tell, to=Facts(summary))
 
 
 def _check_words(found: Anonymity, k: int | None, asked: dict[str, bool]) -> list[str]:
@@ -127,8 +106,7 @@ def _check_words(found: Anonymity, k: int | None, asked: dict[str, bool]) -> lis
 def attack(
     data: options.DataFile,
     *,
-    quasi_identifiers: options.QuasiIdentifiers = None,
-    confidential: options.Confidential = None,
+    roles: Roles,
     original: Annotated[
         Path | None, option("The file before masking, rows in the same order: for links.", "FILE")
     ] = None,
@@ -150,11 +128,10 @@ def attack(
     import microagg
 
     check_outputs({"--summary": summary}, [data, original])
-    if confidential is None and original is None:
+    secret, known = roles.confidential, roles.quasi_identifiers or None
+    if not secret and original is None:
         refuse("name --confidential columns, or the --original file: there is nothing to attack")
     masked: Any = read_whole(written.file(data))
-    known = split_names(quasi_identifiers, "--quasi-identifiers") if quasi_identifiers else None
-    secret = () if confidential is None else split_names(confidential, "--confidential")
     facts: dict[str, Any] = {}
     certain = 0
     lines = []
@@ -188,7 +165,7 @@ def attack(
             f"{100 * ranks['share']:.1f} % of the original values lie within {percent} % of the "
             "ranks around their masked value."
         )
-    finish(facts, lines, safe=not certain, speak=tell, summary=summary)
+    finish(facts, lines, safe=not certain, speak=tell, to=Facts(summary))
 
 
 def _shared(before: Any, masked: Any, secret: Collection[str]) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -18,8 +17,9 @@ from cellveil.cli.options import option
 from cellveil.cli.taking import taking
 from cellveil.front import refuse
 from cellveil.io.files import check_outputs, write_csv
-from cellveil.io.inputs import by_column, split_names
-from cellveil.requests.masking import Person
+from cellveil.io.inputs import by_column
+from cellveil.requests.masking import Person, Ranges, Roles
+from cellveil.requests.outputs import Masked
 from cellveil.requests.source import Written
 from csp.exact import read_fraction, read_whole
 
@@ -44,8 +44,7 @@ def swap(
     data: options.DataFile,
     *,
     k: K,
-    confidential: options.Confidential = None,
-    quasi_identifiers: options.QuasiIdentifiers = None,
+    roles: Roles,
     way: Annotated[
         Literal["swap", "rank", "means"],
         option(
@@ -70,9 +69,7 @@ def swap(
         str | None, option("Largest distance from the file (t-closeness).", "NUMBER")
     ] = None,
     written: Written,
-    output: options.MaskedFile = None,
-    summary: options.Summary = None,
-    reveal: options.RevealOriginals = False,
+    files: Masked,
 ) -> None:
     """Swap confidential values within groups of at least k: links are right with 1/k at most.
 
@@ -83,10 +80,9 @@ def swap(
     """
     import microagg
 
-    check_outputs({"-o": output, "--summary": summary}, [data])
+    check_outputs({"-o": files.output, "--summary": files.summary}, [data])
     file: Any = written.file(data)
-    secret = split_names(confidential, "--confidential") if confidential else None
-    known = split_names(quasi_identifiers, "--quasi-identifiers") if quasi_identifiers else None
+    secret, known = roles.confidential or None, roles.quasi_identifiers or None
     if way != "swap":
         alone = {
             "--intruders": intruders != "informed", "--diverse": diverse is not None,
@@ -107,8 +103,8 @@ def swap(
         )
     else:
         found = microagg.mdav_id(file, k, quasi_identifiers=known, confidential=secret or ())
-    facts = found.summary() | ({"unchanged": dict(found.unchanged)} if reveal else {})
-    _published(found.to_columns(), facts, _swap_words(found), output, summary)
+    facts = found.summary() | ({"unchanged": dict(found.unchanged)} if files.reveal else {})
+    _published(found.to_columns(), facts, _swap_words(found), files)
 
 
 @taking
@@ -116,39 +112,14 @@ def anonymise(
     data: options.DataFile,
     *,
     k: Annotated[int, option("Fewest candidates to leave.", "NUMBER", "-k")],
-    attributes: Annotated[
-        str | None, option("Columns that the aggregate combines.", "COLUMNS", default="all")
-    ] = None,
-    known: Annotated[
-        list[str] | None,
-        option(
-            "What an attacker knows of a record: sum, average, range or variance; once for "
-            "each, the most important first.",
-            "AGGREGATE",
-            default="sum",
-        ),
-    ] = None,
-    within: Annotated[
-        str, option("The attacker knows it within this share; 0.01 is 1 %.", "SHARE")
-    ] = "0",
-    importance: Annotated[
-        list[str] | None, option("Cost of ranges in a column; once for each.", "COLUMN=NUMBER")
-    ] = None,
-    diverse: Annotated[
-        list[str] | None,
-        option(
-            "Different values of a column among the candidates; once for each.", "COLUMN=NUMBER"
-        ),
-    ] = None,
+    asked: Ranges,
     person: Person,
     form: Annotated[
         Literal["text", "columns"], option("Ranges as text, or as two columns of numbers.")
     ] = "text",
     written: Written,
     time_limit: options.SearchLimit = None,
-    output: options.MaskedFile = None,
-    summary: options.Summary = None,
-    reveal: options.RevealOriginals = False,
+    files: Masked,
 ) -> None:
     """Replace values by ranges until the aggregates an attacker knows match at least k records.
 
@@ -158,25 +129,23 @@ def anonymise(
     """
     import microagg
 
-    check_outputs({"-o": output, "--summary": summary}, [data])
+    check_outputs({"-o": files.output, "--summary": files.summary}, [data])
     found = microagg.aggregate_anonymise(
-        written.file(data), k, list(known or ["sum"]), within,
-        attributes=split_names(attributes, "--attributes") if attributes else None,
-        importance=by_column(importance, "--importance", read_fraction),
-        diverse=by_column(diverse, "--diverse", read_whole), contributor=person.contributor,
-        time_limit=time_limit,
+        written.file(data), k, list(asked.known), asked.within,
+        attributes=asked.attributes or None,
+        importance=by_column(list(asked.importance), "--importance", read_fraction),
+        diverse=by_column(list(asked.diverse), "--diverse", read_whole),
+        contributor=person.contributor, time_limit=time_limit,
     )  # fmt: skip
-    facts, words = found.summary(reveal=reveal), _range_words(found, reveal=reveal)
-    _published(found.to_columns(form), facts, words, output, summary)
+    facts, words = found.summary(reveal=files.reveal), _range_words(found, reveal=files.reveal)
+    _published(found.to_columns(form), facts, words, files)
 
 
-def _published(
-    columns: Any, facts: dict[str, Any], words: list[str], output: Path | None, summary: Path | None
-) -> None:
+def _published(columns: Any, facts: dict[str, Any], words: list[str], files: Masked) -> None:
     """End with a masked file; without -o it is printed as it would be written."""
     finish(
         facts, words, safe=True, columns=columns, show=lambda: write_csv(sys.stdout, columns),
-        output=output, summary=summary,
+        to=files,
     )  # fmt: skip
 
 

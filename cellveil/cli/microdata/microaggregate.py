@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cellveil.cli import options
 from cellveil.cli.answers import finish, noted
@@ -20,24 +20,19 @@ from cellveil.render.screen import say
 from cellveil.report.microdata import microdata_facts, microdata_page
 from cellveil.report.skeleton import write_page
 from cellveil.requests.masking import Masking
+from cellveil.requests.outputs import Masked
 from cellveil.requests.source import Written
 from csp.clock import Clock
 from csp.errors import Unprotectable
 from csp.exact import read_whole
-from csp.rules import parse_rules
-from csp.tables.columns import column_names, read_columns
+from csp.formats.files import Together
+from csp.rules import Rule, parse_rules
+from csp.tables.columns import TextFile, column_names, read_columns
+from microagg.compliance.result import Compliant
 from microagg.kept import kept_columns
+from microagg.partitions.partition import Partition
 from microagg.partitions.strata import keys_of
-from microagg.records import records_to_mask
-
-if TYPE_CHECKING:
-    from csp.clock import Clock
-    from csp.formats.files import Together
-    from csp.rules import Rule
-    from csp.tables.columns import TextFile
-    from microagg.compliance.result import Compliant
-    from microagg.partitions.partition import Partition
-    from microagg.records import Records
+from microagg.records import Records, records_to_mask
 
 __all__ = ["microaggregate"]
 
@@ -49,8 +44,7 @@ def microaggregate(
     asked: Masking,
     written: Written,
     time_limit: options.SearchLimit = None,
-    output: options.MaskedFile = None,
-    summary: options.Summary = None,
+    files: Masked,
     report: Annotated[
         Path | None,
         option(
@@ -59,7 +53,6 @@ def microaggregate(
             "FILE",
         ),
     ] = None,
-    reveal: options.RevealOriginals = False,
 ) -> None:
     """Replace records by the means of clusters of at least k, with no sensitive mean.
 
@@ -68,6 +61,7 @@ def microaggregate(
     With --rules the means are judged like cells of a table; with --comply they are made to pass,
     and only then is a file written. Exit codes: 0 safe, 1 unsafe or impossible, 2 bad input.
     """
+    output, summary, reveal = files.output, files.summary, files.reveal
     check_outputs({"-o": output, "--summary": summary, "--report": report}, [data])
     file = written.file(data)
     varied = by_column(list(asked.diverse), "--diverse", read_whole) or {}
@@ -108,19 +102,19 @@ def microaggregate(
             "another)."
         )
 
-    def write(files: Together) -> list[Path]:
+    def write(together: Together) -> list[Path]:
         if report is None:
             return []
 
         limit = Clock.of(max(clock.left, 1.0))
         facts = microdata_facts(records, done.result, rule, asked.negative, limit, reveal=reveal)
         facts |= told
-        write_page(report, microdata_page(facts), facts, files)
+        write_page(report, microdata_page(facts), facts, together)
         return [report, report.with_suffix(".json")]
 
     finish(
         done.facts, done.lines, safe=done.safe, columns=columns | whole, show=lambda: None,
-        output=output if done.safe else None, summary=summary, write=write,
+        to=files if done.safe else Masked(None, summary), write=write,
     )  # fmt: skip
 
 

@@ -12,10 +12,9 @@ from cellveil.cli.microdata.utility import MaskedIn, OriginalIn
 from cellveil.cli.options import flag, option
 from cellveil.cli.taking import taking
 from cellveil.io.files import check_outputs
-from cellveil.io.inputs import split_names
 from cellveil.report.masked import masked_facts, masked_page
 from cellveil.report.skeleton import write_page
-from cellveil.requests.masking import Person
+from cellveil.requests.masking import Person, Roles
 from cellveil.requests.source import Written
 from csp.names.calls import whole_number
 
@@ -30,8 +29,7 @@ def report(
     original: OriginalIn,
     masked: MaskedIn,
     *,
-    quasi_identifiers: options.QuasiIdentifiers = None,
-    confidential: options.Confidential = None,
+    roles: Roles,
     person: Person,
     k: Annotated[int | None, option("Least size of a class asked for.", "NUMBER", "-k")] = None,
     propensity: Annotated[
@@ -72,8 +70,7 @@ def report(
         whole_number("-k", k)
     found = microagg.report(
         written.file(original), written.file(masked),
-        split_names(quasi_identifiers, "--quasi-identifiers") if quasi_identifiers else None,
-        split_names(confidential, "--confidential") if confidential else (),
+        roles.quasi_identifiers or None, roles.confidential,
         contributor=person.contributor, propensity=propensity and reveal,
     )  # fmt: skip
     holds = k is None or found.anonymity.k >= k

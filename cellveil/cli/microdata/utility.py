@@ -12,6 +12,7 @@ from cellveil.cli.options import argument, flag, option
 from cellveil.cli.taking import taking
 from cellveil.io.files import check_outputs
 from cellveil.io.inputs import by_column, split_names
+from cellveil.requests.outputs import Rows
 from cellveil.requests.source import Written
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def utility(
     )  # fmt: skip
     finish(
         found.summary(reveal=reveal), utility_words(found, reveal=reveal),
-        columns=_long(found, reveal=reveal), output=output, summary=summary,
+        columns=_long(found, reveal=reveal), to=Rows(output, summary),
     )  # fmt: skip
 
 

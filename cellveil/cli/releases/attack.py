@@ -24,6 +24,7 @@ from cellveil.io.files import check_outputs
 from cellveil.io.published import read_public
 from cellveil.render.progress import Meter
 from cellveil.render.screen import printable
+from cellveil.requests.outputs import Facts, Rows
 from cellveil.requests.publication import Publication
 from csp.exact import units_text
 
@@ -58,8 +59,7 @@ def report(
     time_limit: Annotated[
         float | None, option("For all attacks; the report names those cut short.", "SECONDS")
     ] = None,
-    summary: options.Summary = None,
-    reveal: options.Reveal = False,
+    facts: Facts,
 ) -> None:
     """Run every attack that applies to a release.
 
@@ -71,7 +71,7 @@ def report(
     """
     from attacks.attack_report import report as run
 
-    check_outputs({"--summary": summary}, [*releases, mechanism])
+    check_outputs({"--summary": facts.summary}, [*releases, mechanism])
     read = [read_public(path, publication) for path in releases]
     known = read[0][1] if mechanism is None else read_mechanism(mechanism)
     with Meter("attacking", time_limit):
@@ -79,9 +79,11 @@ def report(
             read[0][0], known, others=[other for other, _ in read[1:]], max_tables=max_tables,
             time_limit=time_limit,
         )  # fmt: skip
+    text = found.text(reveal=facts.reveal)
     finish(
-        found.summary(reveal=reveal), safe=found.complete and not found.exposed, summary=summary,
-        show=lambda: typer.echo("\n".join(map(printable, found.text(reveal=reveal).splitlines()))),
+        found.summary(reveal=facts.reveal), safe=found.complete and not found.exposed,
+        to=facts,
+        show=lambda: typer.echo("\n".join(map(printable, text.splitlines()))),
     )  # fmt: skip
 
 
@@ -102,9 +104,7 @@ def matching(
     max_tables: options.MaxTables = 200_000,
     draws: Annotated[int, option("Tables to draw, where they are drawn.", "TABLES")] = 3000,
     seed: Annotated[int, option("Seed of the draws.")] = 0,
-    output: options.RowsFile = None,
-    summary: options.Summary = None,
-    reveal: options.Reveal = False,
+    files: Rows,
 ) -> None:
     """Run the matching attack on a release.
 
@@ -116,7 +116,7 @@ def matching(
     """
     from attacks.algorithm_known.matching_attack import matching as run
 
-    check_outputs({"-o": output, "--summary": summary}, [release, mechanism])
+    check_outputs({"-o": files.output, "--summary": files.summary}, [release, mechanism])
     given, known = read_attacked(release, mechanism, publication)
     with Meter("attacking", time_limit) as meter:
         found = run(
@@ -126,13 +126,13 @@ def matching(
                 f"attacking: {tested} tables tested, {matched} would be published so"
             ),
         )  # fmt: skip
-    columns = shown = _columns(found, reveal=reveal)
+    columns = shown = _columns(found, reveal=files.reveal)
     if "values" in columns and sys.stdout.isatty():
         # Their ends say as much, and a terminal is narrow.
         shown = {name: c for name, c in columns.items() if name not in ("lower", "upper")}
     finish(
         _facts(found), _words(found), safe=bool((found.verdict == "proved safe").all()),
-        columns=columns, show=lambda: print_columns(shown), output=output, summary=summary,
+        columns=columns, show=lambda: print_columns(shown), to=files,
     )  # fmt: skip
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attacks import differencing
+from attacks.release_alone.several_releases import Differencing
 from cellveil.cli import options
 from cellveil.cli.answers import finish
 from cellveil.cli.options import argument
@@ -18,13 +19,11 @@ from cellveil.front import refuse
 from cellveil.io.files import check_outputs
 from cellveil.io.published import read_public
 from cellveil.render.screen import say, tell
+from cellveil.requests.outputs import Facts
 from cellveil.requests.publication import Publication
 from cellveil.requests.search import Limit
+from csp.release.release import Release
 from csp.tables.codes import Labels
-
-if TYPE_CHECKING:
-    from attacks.release_alone.several_releases import Differencing
-    from csp.release.release import Release
 
 __all__ = ["diff"]
 
@@ -75,7 +74,7 @@ def diff(
     else:
         facts["together"] = {"disclosed": [], "narrowed": 0}
     safe = not (facts["together"] and facts["together"]["disclosed"])
-    finish(facts, safe=safe, summary=summary)
+    finish(facts, safe=safe, to=Facts(summary))
 
 
 def _changes(old: Release, new: Release) -> dict[str, Any]:

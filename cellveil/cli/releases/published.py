@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
@@ -15,21 +14,20 @@ from cellveil.render.progress import Meter
 from cellveil.render.screen import printable
 from cellveil.report.published import audit_page
 from cellveil.report.skeleton import write_page
+from cellveil.requests.outputs import Audited
 from cellveil.requests.publication import Publication
 from cellveil.requests.search import Limit
-
-if TYPE_CHECKING:
-    from csp.formats.files import Together
+from csp.formats.files import Together
 
 __all__ = ["audit_public"]
 
 
 def audit_public(
-    path: Path, asked: Publication, limit: Limit, *, percent: float, integer: bool,
-    output: Path | None, report: Path | None, summary: Path | None, reveal: bool,
-) -> None:  # fmt: skip
+    path: Path, asked: Publication, limit: Limit, *, percent: float, integer: bool, to: Audited
+) -> None:
     """Say which withheld cells of a published table can be worked out; exit 1 if some can."""
-    check_outputs({"-o": output, "--report": report, "--summary": summary}, [path])
+    report, reveal = to.report, to.reveal
+    check_outputs({"-o": to.output, "--report": report, "--summary": to.summary}, [path])
     clock = limit.started()
     with Meter("reading", clock.seconds) as meter:
         release, _ = read_public(path, asked)
@@ -48,5 +46,5 @@ def audit_public(
     finish(
         facts, safe=found.safe, columns=found.columns(reveal=reveal),
         show=lambda: typer.echo("\n".join(map(printable, found.text(reveal=reveal).splitlines()))),
-        output=output, summary=summary, write=write, hashed=True,
+        to=to, write=write, hashed=True,
     )  # fmt: skip

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from attacks import Knowledge, differencing, disclosed, normal_counts, uniform
 from attacks import posterior as run
+from attacks.release_alone.insider_knowledge import Insight
 from cellveil.cli import options
 from cellveil.cli.answers import finish, read_attacked
 from cellveil.cli.options import argument, flag, option
@@ -17,16 +18,14 @@ from cellveil.io.files import check_outputs
 from cellveil.io.published import read_public
 from cellveil.render.progress import Meter
 from cellveil.render.screen import say, tell
+from cellveil.requests.outputs import Facts, Rows
 from cellveil.requests.publication import Publication
 from csp.clock import Clock
 from csp.exact import end_text, exact
+from csp.release.release import Release
 from csp.tables.codes import Labels
 from csp.tables.columns import column_names, read_columns
 from csp.tables.units import MOST_DECIMALS
-
-if TYPE_CHECKING:
-    from attacks.release_alone.insider_knowledge import Insight, Knowledge
-    from csp.release.release import Release
 
 __all__ = ["cell_columns", "explain", "insiders", "joint", "posterior", "texts"]
 
@@ -49,9 +48,7 @@ def posterior(
     seed: Annotated[int, option("Seed of the draws.")] = 0,
     max_tables: options.MaxTables = 2_000_000,
     time_limit: options.AttackLimit = None,
-    output: options.RowsFile = None,
-    summary: options.Summary = None,
-    reveal: options.Reveal = False,
+    files: Rows,
 ) -> None:
     """Weigh the values of each suppressed cell for an attacker who knows the algorithm.
 
@@ -62,7 +59,7 @@ def posterior(
     with --reveal the interval and the value. Exit codes: 0 no value is 95 % probable, 1 some is,
     2 bad input.
     """
-    check_outputs({"-o": output, "--summary": summary}, [release, mechanism])
+    check_outputs({"-o": files.output, "--summary": files.summary}, [release, mechanism])
     given, known = read_attacked(release, mechanism, publication)
     with Meter("weighing tables", time_limit):
         found = run(
@@ -77,7 +74,7 @@ def posterior(
     columns["chance"] = [round(float(p), 4) for p in found.mode_probability]
     columns["chance_naive"] = [round(float(p.max()), 4) for p in found.naive]
     columns["sensitive"] = [round(float(p), 4) for p in found.sensitive]
-    if reveal:
+    if files.reveal:
         for name, ends in (("lower", low), ("upper", high), ("value", found.mode)):
             columns[name] = texts(given, ends)
     certain = int((found.mode_probability >= 0.95).sum())
@@ -94,7 +91,7 @@ def posterior(
         f"Of {facts['suppressed']} suppressed cells {certain} have a value that is at least 95 % "
         f"probable. {found!r}."
     )
-    finish(facts, [words], safe=not certain, columns=columns, output=output, summary=summary)
+    finish(facts, [words], safe=not certain, columns=columns, to=files)
 
 
 def explain(
@@ -113,8 +110,7 @@ def explain(
         bool, flag("Also what knowing the algorithm excludes.", "--with-algorithm")
     ] = False,
     time_limit: options.AttackLimit = None,
-    summary: options.Summary = None,
-    reveal: options.Reveal = False,
+    facts: Facts,
 ) -> None:
     """Explain why a suppressed cell is known, or which interval contains it.
 
@@ -125,7 +121,7 @@ def explain(
     """
     from attacks import explain as run
 
-    check_outputs({"--summary": summary}, [release])
+    check_outputs({"--summary": facts.summary}, [release])
     clock = Clock.of(time_limit)
     given, known = (
         read_attacked(release, None, publication)
@@ -137,7 +133,7 @@ def explain(
     else:
         found = disclosed(given, time_limit=clock.seconds)
         wanted = found.cells[found.whole].tolist()
-    facts = []
+    told = []
     exposed = False
     lines = []
     for number, place in enumerate(wanted):
@@ -146,13 +142,13 @@ def explain(
         )
         ends = (one.lower, one.upper) if one.whole is None else one.whole
         exposed |= ends[0] is not None and ends[0] == ends[1]
-        text = one.text(reveal=reveal)
+        text = one.text(reveal=facts.reveal)
         lines += text.splitlines()
-        facts.append({"cell": list(given.labels[place]), "explanation": text.splitlines()})
+        told.append({"cell": list(given.labels[place]), "explanation": text.splitlines()})
     if not wanted:
         lines.append("The relations disclose no suppressed cell.")
     sentences = [f"{line[0].upper()}{line[1:]}.".replace("..", ".") for line in lines]
-    finish({"cells": facts}, sentences, safe=not exposed, speak=tell, summary=summary)
+    finish({"cells": told}, sentences, safe=not exposed, speak=tell, to=facts)
 
 
 def insiders(
@@ -169,9 +165,7 @@ def insiders(
     ],
     integer: options.Whole = True,
     time_limit: options.AttackLimit = None,
-    output: options.RowsFile = None,
-    summary: options.Summary = None,
-    reveal: options.Reveal = False,
+    files: Rows,
 ) -> None:
     """Show what contributors infer from their own contributions.
 
@@ -182,14 +176,14 @@ def insiders(
     """
     from attacks import insiders as run
 
-    check_outputs({"-o": output, "--summary": summary}, [release, knowledge])
+    check_outputs({"-o": files.output, "--summary": files.summary}, [release, knowledge])
     given = read_public(release, publication)[0]
     with Meter("attacking as each contributor", time_limit):
         given, members = _knowledge(given, knowledge)
         found = run(given, members, integer=integer, time_limit=time_limit)
-    parts = [_insights(given, one, reveal=reveal) for one in found]
+    parts = [_insights(given, one, reveal=files.reveal) for one in found]
     names = ["contributor", *given.names, "width", "width_of_the_rest", "verdict"]
-    names += ["lower", "upper"] if reveal else []
+    names += ["lower", "upper"] if files.reveal else []
     columns = {name: [item for part in parts for item in part[name]] for name in names}
     learned = sum(bool((one.lower == one.upper).any()) for one in found)
     facts = {
@@ -199,7 +193,7 @@ def insiders(
         "cells_narrower": columns["verdict"].count("narrower"),
     }
     words = f"{learned} of {len(found)} contributors learn the value of a cell they did not know."
-    finish(facts, [words], safe=not learned, columns=columns, output=output, summary=summary)
+    finish(facts, [words], safe=not learned, columns=columns, to=files)
 
 
 def joint(
@@ -215,9 +209,7 @@ def joint(
     publication: Publication,
     integer: options.Whole = True,
     time_limit: options.AttackLimit = None,
-    output: options.RowsFile = None,
-    summary: options.Summary = None,
-    reveal: options.Reveal = False,
+    files: Rows,
 ) -> None:
     """Attack several releases together: what one suppresses, another may disclose.
 
@@ -226,7 +218,7 @@ def joint(
     'cellveil diff' shows what changed in two releases of one table. Exit codes: 0 together they
     disclose no cell that one suppresses, 1 they do, 2 bad input.
     """
-    check_outputs({"-o": output, "--summary": summary}, releases)
+    check_outputs({"-o": files.output, "--summary": files.summary}, releases)
     if len(releases) < 2:
         refuse("name two releases or more; 'cellveil attack report' attacks a single one")
     with Meter("attacking all releases together", time_limit):
@@ -243,7 +235,7 @@ def joint(
         " ".join(releases[r].name for r in places) for places in found.publishers
     ]
     columns["width"] = texts(union, found.upper - found.lower)
-    if reveal:
+    if files.reveal:
         columns |= {"lower": texts(union, found.lower), "upper": texts(union, found.upper)}
     columns["verdict"] = np.select(
         [shown, known, found.narrowed], ["published", "known", "narrower"], "no more than alone"
@@ -256,7 +248,7 @@ def joint(
         f"{tally['narrower']}."
     )
     safe = not tally["published"] and not tally["known"]
-    finish(facts, [words], safe=safe, columns=columns, output=output, summary=summary)
+    finish(facts, [words], safe=safe, columns=columns, to=files)
 
 
 # ---- options and files ---------------------------------------------------------------------------

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-from cellveil.cli import options
 from cellveil.cli.answers import finish, print_columns, terminal
 from cellveil.cli.options import argument, flag, option
 from cellveil.cli.tables.defence import read_defence
 from cellveil.cli.tables.dimensions import DIMENSIONS, dimensions_of
 from cellveil.cli.taking import Rest, taking
+from cellveil.comparing.side_by_side import Comparison
 from cellveil.comparing.side_by_side import compare as side_by_side
 from cellveil.front import folder_for
 from cellveil.io import inputs
@@ -20,14 +20,12 @@ from cellveil.render.figures import needs_matplotlib, save
 from cellveil.render.progress import Meter
 from cellveil.report.skeleton import write_page
 from cellveil.report.ways import ways_page
+from cellveil.requests.outputs import Compared
 from cellveil.requests.requirements import Requirements
 from cellveil.requests.search import Limit
 from cellveil.requests.source import Source
 from csp.decoys.key import Key
-
-if TYPE_CHECKING:
-    from cellveil.comparing.side_by_side import Comparison
-    from csp.formats.files import Together
+from csp.formats.files import Together
 
 __all__ = ["compare"]
 
@@ -63,15 +61,7 @@ def compare(
         flag("Try what an attacker learns who knows the method.", "--attack/--no-attack"),
     ] = True,
     limit: Limit,
-    output: Annotated[
-        Path | None,
-        option("Errors by level of the hierarchy: .csv or .parquet.", "FILE", "--output", "-o"),
-    ] = None,
-    report: Annotated[
-        Path | None, option("The comparison as one HTML page, with its facts as .json.", "FILE")
-    ] = None,
-    plots: Annotated[Path | None, option("A picture (methods.svg).", "FOLDER")] = None,
-    summary: options.Summary = None,
+    files: Compared,
 ) -> None:
     """Publish one table in several ways, and judge them by one audit; which is best is not said.
 
@@ -88,12 +78,12 @@ def compare(
     mechanism, reads, key = _mechanism(asked, names, source(data=data, **shown))
     read = source(data=data, reads=reads, **shown)
     check_outputs(
-        {"-o": output, "--report": report, "--summary": summary},
+        {"-o": files.output, "--report": files.report, "--summary": files.summary},
         [data, read.rda, asked.primary, decoys.key_file],
     )
-    if plots is not None:
+    if files.plots is not None:
         needs_matplotlib()
-        folder_for(plots)
+        folder_for(files.plots)
     clock = limit.started()
     with Meter("tabulating", clock.seconds) as meter:
         table = inputs.read_table(read, meter.phase)
@@ -109,12 +99,12 @@ def compare(
         )
     facts = {"internal": True, "methods": found.summary(), "levels": found.levels()}
 
-    def write(files: Together) -> list[Path]:
-        return _write(data, found, facts, report, plots, files)
+    def write(together: Together) -> list[Path]:
+        return _write(data, found, facts, files, together)
 
     finish(
-        facts, [*found.text().splitlines(), _INTERNAL], columns=found.levels(), output=output,
-        summary=summary, write=write, show=lambda: _show(found),
+        facts, [*found.text().splitlines(), _INTERNAL], columns=found.levels(), to=files,
+        write=write, show=lambda: _show(found),
     )  # fmt: skip
 
 
@@ -130,17 +120,16 @@ def _mechanism(asked: Requirements, names: tuple[str, ...], source: Source) -> t
 
 
 def _write(
-    data: Path, found: Comparison, facts: dict[str, Any], report: Path | None,
-    plots: Path | None, files: Together,
-) -> list[Path]:  # fmt: skip
+    data: Path, found: Comparison, facts: dict[str, Any], to: Compared, files: Together
+) -> list[Path]:
     """Write the page and the picture; paths are returned."""
     written = []
-    if report is not None:
+    if to.report is not None:
         title = data.name.partition(".")[0]
-        write_page(report, ways_page(found, title), facts, files)
-        written += [report, report.with_suffix(".json")]
-    if plots is not None:
-        place = plots / "methods.svg"
+        write_page(to.report, ways_page(found, title), facts, files)
+        written += [to.report, to.report.with_suffix(".json")]
+    if to.plots is not None:
+        place = to.plots / "methods.svg"
         save(found.plot(), place, files)
         written.append(place)
     return written

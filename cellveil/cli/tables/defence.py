@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cellveil.cli.options import argument
 from cellveil.front import refuse
 from cellveil.render.screen import say
+from csp.clock import Clock
 from csp.decoys.decoys import Decoys
 from csp.decoys.key import Key
 from csp.errors import InputError, OutOfTime
 from csp.exact import exact
 
 if TYPE_CHECKING:
-    from csp.clock import Clock
-    from csp.decoys.decoys import Decoys
     from csp.decoys.guarantee import Guarantee
     from csp.mechanism import Protected
 

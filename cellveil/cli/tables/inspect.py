@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from rich import box
 from rich.table import Table as Grid
@@ -33,16 +33,13 @@ from cellveil.jobs.draft import draft
 from cellveil.jobs.keys import DATA, written
 from cellveil.render.screen import printable, say
 from cellveil.requests.option import flags_given
+from cellveil.requests.outputs import Facts
 from cellveil.requests.source import Source
+from csp.formats.files import Together
+from csp.rules.inspection import Inspection, inspect_tables
 from csp.rules.inspection import inspect as look
-from csp.rules.inspection import inspect_tables
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.totals import total_codes
-
-if TYPE_CHECKING:
-    from csp.formats.files import Together
-    from csp.rules.inspection import Inspection
-    from csp.tables.hierarchies.hierarchy import Hierarchy
 
 __all__ = ["inspect"]
 
@@ -118,7 +115,7 @@ def inspect(
     )
     first = next(iter(found.tables[0].sensitive))
     advice = [*_advice(found), *(line for one in sources for line in joinings(one, first))]
-    finish(facts, [*advice, following], show=lambda: _show(found), summary=summary, write=write)
+    finish(facts, [*advice, following], show=lambda: _show(found), to=Facts(summary), write=write)
 
 
 def _single(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,10 +18,7 @@ from csp.mechanism import Mechanism
 from csp.rules.base import as_rule
 from csp.tables.codes import Labels
 from csp.tables.margins import codes_along
-
-if TYPE_CHECKING:
-    from csp.formats.recodings import Recoding
-    from csp.tables.table import Table
+from csp.tables.table import Table
 
 __all__ = ["joinings"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cellveil.cli import options
 from cellveil.cli.answers import finish, needs_reveal
@@ -15,23 +15,22 @@ from cellveil.cli.tables.second_reading import read_twice
 from cellveil.cli.taking import Rest, taking
 from cellveil.front import explained, refuse
 from cellveil.io.files import check_outputs, interval_columns, pattern_columns, write_csv
-from cellveil.io.inputs import is_jj, read_pattern, split_names
+from cellveil.io.inputs import is_jj, read_pattern
 from cellveil.render.progress import Meter
 from cellveil.render.screen import say, tell
 from cellveil.render.tables import guarantee, quality, sizes, violation_words
 from cellveil.requests.option import flags_given
-from cellveil.requests.publication import Publication, Signs
+from cellveil.requests.outputs import Audited, Facts, Rows
+from cellveil.requests.publication import Origin, Publication, Signs
 from cellveil.requests.requirements import Decoys, Guards
 from cellveil.requests.search import Limit, Search
 from cellveil.requests.source import Source
 from csp.audits.audit import audit as check
 from csp.decoys.suppress import defend
+from csp.formats.files import Together
 from csp.problem.jj import read_jj, write_jj
 from csp.release.release import Release
 from csp.solve import suppress as solve
-
-if TYPE_CHECKING:
-    from csp.formats.files import Together
 
 __all__ = ["audit", "suppress"]
 
@@ -46,8 +45,7 @@ def suppress(
     output: Annotated[
         Path | None, option("Pattern: .csv, or .jj with --reveal.", "FILE", "--output", "-o")
     ] = None,
-    summary: options.Summary = None,
-    reveal: options.Reveal = False,
+    told: Facts,
 ) -> None:
     """Find the cheapest safe pattern of a problem in a JJ file.
 
@@ -59,6 +57,7 @@ def suppress(
 
     import numpy as np
 
+    summary, reveal = told.summary, told.reveal
     to_jj = output is not None and is_jj(output)
     needs_reveal("-o", output if to_jj else None, reveal=reveal)
     kinds = {"-o": options.TEXTS + options.JJ}
@@ -99,18 +98,16 @@ def suppress(
 
     finish(
         facts, lines, safe=True, columns=None if to_jj else columns,
-        show=lambda: write_csv(sys.stdout, columns), output=output, summary=summary, write=write,
+        show=lambda: write_csv(sys.stdout, columns), to=Rows(output, summary), write=write,
         hashed=True,
     )  # fmt: skip
 
 
-def _check_no_records(
-    source: Source, by: list[str] | None, rules: str | None, guards: Guards
-) -> None:
+def _check_no_records(source: Source, origin: Origin, guards: Guards) -> None:
     """Refuse what is said of records where there are none."""
     more = flags_given(source)
     more += [flag for flag in flags_given(guards) if "integer" not in flag]  # problems have it
-    more += [name for name, value in (("--by", by), ("--rules", rules)) if value is not None]
+    more += flags_given(origin)
     if more:
         refuse(f"{', '.join(more)}: said of the records that a release was made of; add --records")
 
@@ -135,48 +132,16 @@ def audit(
         ),
     ] = None,
     *,
-    records: Annotated[
-        Path | None,
-        option(
-            "Read these records (as 'protect' takes them) once more, by code that 'protect' does "
-            "not use, and judge the release by them.",
-            "FILE",
-        ),
-    ] = None,
-    by: Annotated[
-        list[str] | None,
-        option(
-            "Columns of the dimensions; with --records once for each of several linked tables.",
-            "COLUMNS",
-            default="those of the release, or as found",
-        ),
-    ] = None,
+    origin: Origin,
     source: Rest[Source],
     signs: Signs,
     percent: Annotated[
         float,
         option("Published table: name cells that are known to within this.", "PERCENT"),
     ] = 10.0,
-    rules: Annotated[
-        str | None,
-        option(
-            "With --records: what is sensitive, as for 'protect'.",
-            "RULES",
-            default="those that the release states, with all that goes with them",
-        ),
-    ] = None,
     guards: Guards,
     limit: Limit,
-    output: Annotated[
-        Path | None,
-        option("Interval of each cell, if the pattern is safe.", "FILE", "--output", "-o"),
-    ] = None,
-    report: Annotated[
-        Path | None,
-        option("Published table: the audit as one HTML page, with its facts as .json.", "FILE"),
-    ] = None,
-    summary: options.Summary = None,
-    reveal: options.Reveal = False,
+    files: Audited,
 ) -> None:
     """Check what an outsider can infer: exit code 0 safe, 1 unsafe, 2 bad input.
 
@@ -188,21 +153,19 @@ def audit(
     both agree, 1 unsafe, or they differ. Options of the data are said of these records; what must
     hold (--width, --strict, --margins, --singletons) goes with --rules.
     """
-    if records is not None:
-        _check_none({"a pattern": pattern, "-o": output, "--report": report})
-        _read_again(problem, source(data=records), by, rules, guards, summary, reveal=reveal)
+    if origin.records is not None:
+        _check_none({"a pattern": pattern, "-o": files.output, "--report": files.report})
+        read_twice(problem, source(data=origin.records), origin, guards, files)
     if problem.name.lower().endswith(options.JJ):
-        _check_no_records(source(data=problem), by, rules, guards)
-        if report is not None:
+        _check_no_records(source(data=problem), origin, guards)
+        if files.report is not None:
             refuse("--report is for published tables; leave it out")
-        _audit_problem(problem, pattern, guards, limit, output, summary=summary, reveal=reveal)
-    names = tuple(name for text in by or () for name in text.split(","))
+        _audit_problem(problem, pattern, guards, limit, files)
+    names = tuple(name for text in origin.by for name in text.split(","))
     asked = source.into(Publication, by=names, signs=signs)
-    _check_nothing_of_problems(pattern, rules, guards)
-    audit_public(
-        problem, asked, limit, percent=percent, integer=guards.integer is not False,
-        output=output, report=report, summary=summary, reveal=reveal,
-    )  # fmt: skip
+    _check_nothing_of_problems(pattern, origin.rules, guards)
+    integer = guards.integer is not False
+    audit_public(problem, asked, limit, percent=percent, integer=integer, to=files)
 
 
 def _check_none(given: dict[str, Path | None]) -> None:
@@ -210,15 +173,6 @@ def _check_none(given: dict[str, Path | None]) -> None:
     for name, path in given.items():
         if path is not None:
             refuse(f"with --records {name} is not read; give a release and no more")
-
-
-def _read_again(
-    release: Path, source: Source, by: list[str] | None, rules: str | None, guards: Guards,
-    summary: Path | None, *, reveal: bool,
-) -> None:  # fmt: skip
-    """Judge a release by a second reading of its records."""
-    several = [split_names(text, "--by") for text in by or ()]
-    read_twice(release, source, several, rules, guards, summary=summary, reveal=reveal)
 
 
 def _check_nothing_of_problems(pattern: Path | None, rules: str | None, guards: Guards) -> None:
@@ -237,10 +191,10 @@ def _check_nothing_of_problems(pattern: Path | None, rules: str | None, guards: 
 
 
 def _audit_problem(
-    problem: Path, pattern: Path | None, guards: Guards, limit: Limit, output: Path | None, *,
-    summary: Path | None, reveal: bool,
-) -> None:  # fmt: skip
+    problem: Path, pattern: Path | None, guards: Guards, limit: Limit, to: Audited
+) -> None:
     """Follow every suppressed cell of a problem, and say which promises are broken."""
+    output, summary, reveal = to.output, to.summary, to.reveal
     check_outputs({"-o": output, "--summary": summary}, [problem, pattern])
     clock = limit.started()
     with Meter("reading", clock.seconds) as meter:
@@ -278,5 +232,5 @@ def _audit_problem(
         say(f"{output} was not written: intervals of an unsafe pattern need --reveal.")
     finish(
         facts, lines, safe=found.safe, columns=columns, show=lambda: None, speak=tell,
-        output=wrote, summary=summary, hashed=True,
+        to=Rows(wrote, summary), hashed=True,
     )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -29,17 +29,15 @@ from cellveil.report.facts import attacked, report_facts
 from cellveil.report.page import report_page
 from cellveil.report.skeleton import write_page
 from cellveil.requests.earlier import Earlier
-from cellveil.requests.outputs import Files
+from cellveil.requests.outputs import Facts, Files
 from cellveil.requests.requirements import Requirements
 from cellveil.requests.search import Search
 from cellveil.requests.source import Source
-
-if TYPE_CHECKING:
-    from csp.audits.second_reading import Rereading
-    from csp.clock import Clock
-    from csp.formats.files import Together
-    from csp.mechanism import Mechanism, Protected
-    from csp.solve import Progress
+from csp.audits.second_reading import Rereading
+from csp.clock import Clock
+from csp.formats.files import Together
+from csp.mechanism import Mechanism, Protected
+from csp.solve import Progress
 
 __all__ = ["protect"]
 
@@ -117,9 +115,8 @@ def protect(
         }  # fmt: skip
         protect_each(
             sources, places_for(data, files.output, files.summary, read, alone), mechanism,
-            workers=workers, method=search.chosen, time_limit=clock.seconds, gap=search.gap,
-            intervals=files.shown.intervals, reveal=files.shown.reveal, summary=files.summary,
-            house=files.house, options=options_of(ctx.command),
+            workers=workers, search=search, clock=clock, files=files,
+            options=options_of(ctx.command),
         )  # fmt: skip
     _check(files, asked, sources[0], [*data, *read])
     done = _protected(sources[0], mechanism, asked.earlier, search, clock, workers, files)
@@ -220,7 +217,7 @@ def _finish(data: Path, asked: Requirements, done: _Done, files: Files) -> None:
         answers.finish(
             facts_of(again, reveal=shown.reveal),
             [*again.lines(reveal=shown.reveal), "Nothing was published."],
-            safe=False, show=lambda: None, summary=files.summary,
+            safe=False, show=lambda: None, to=Facts(files.summary),
         )  # fmt: skip
     facts = result.summary(reveal=shown.reveal) | ({"posterior": done.known} if done.known else {})
 
@@ -228,8 +225,7 @@ def _finish(data: Path, asked: Requirements, done: _Done, files: Files) -> None:
         return _write(data, done, files, facts, together)
 
     answers.finish(
-        facts, _lines(asked, done, reveal=shown.reveal), safe=True, output=files.output,
-        summary=files.summary, write=write,
+        facts, _lines(asked, done, reveal=shown.reveal), safe=True, to=files, write=write,
         show=lambda: answers.print_result(
             result, done.columns, reveal=shown.reveal, intervals=shown.has_intervals,
             long=files.layout == "long",

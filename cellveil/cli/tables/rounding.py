@@ -13,6 +13,7 @@ from cellveil.cli.taking import Rest, taking
 from cellveil.io import inputs
 from cellveil.io.files import check_outputs
 from cellveil.render.progress import Meter
+from cellveil.requests.outputs import Rows
 from cellveil.requests.search import Limit
 from cellveil.requests.source import Source
 from cellveil.signals import interrupted
@@ -94,7 +95,7 @@ def round_(
         why = "it was interrupted" if interrupted() else "the time limit passed"
         lines.append(f"A close one: {why} before it was proved the closest (--time-limit).")
     finish(
-        found.summary(), lines, columns=_columns(found), output=output, summary=summary,
+        found.summary(), lines, columns=_columns(found), to=Rows(output, summary),
         hashed=True,
     )  # fmt: skip
 

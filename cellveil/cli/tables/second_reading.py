@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from cellveil.cli.answers import finish
 from cellveil.front import refuse
 from cellveil.io.files import check_outputs
+from cellveil.io.inputs import split_names
 from cellveil.render.screen import tell
 from cellveil.requests.option import flags_given
+from cellveil.requests.outputs import Audited, Facts
+from cellveil.requests.publication import Origin
 from cellveil.requests.requirements import Guards
 from cellveil.requests.source import Source
 from csp.audits.second_reading import (
     Columns,
+    Rereading,
     by_layout,
     layout_of,
     parents_of,
@@ -23,40 +27,30 @@ from csp.audits.second_reading import (
     rows_of,
     statements_of,
 )
+from csp.audits.second_reading.files import Statement
 from csp.release_file import read_release
-
-if TYPE_CHECKING:
-    from csp.audits.second_reading import Columns, Rereading
-    from csp.audits.second_reading.files import Statement
 
 __all__ = ["check_again", "facts_of", "read_again", "read_twice"]
 
 
 def read_twice(
-    release: Path,
-    source: Source,
-    by: Sequence[tuple[str, ...]],
-    rules: str | None,
-    guards: Guards,
-    *,
-    summary: Path | None = None,
-    reveal: bool = False,
+    release: Path, source: Source, origin: Origin, guards: Guards, to: Audited
 ) -> NoReturn:
     """Read the records once more, compare, and say where the two readings differ.
 
     Parameters
     ----------
-    release, summary : path
+    release : path
     source : Source
         The records.
-    by : sequence of tuple of str
-        Dimensions of each of several linked tables; those of the release where there is none.
-    rules : str, optional
-        Those that the release states, with the guards it states, by default.
+    origin : Origin
     guards : Guards
-    reveal : bool
+        Those that the release states by default, as its rules.
+    to : Audited
     """
-    check_outputs({"--summary": summary}, [release, source.data, source.rda, source.apriori])
+    by = [split_names(text, "--by") for text in origin.by]
+    rules, reveal = origin.rules, to.reveal
+    check_outputs({"--summary": to.summary}, [release, source.data, source.rda, source.apriori])
     published, told = read_release(release)
     options = asdict(guards)
     if rules is None:
@@ -76,7 +70,7 @@ def read_twice(
         facts["attackers"] = found.attackers
     finish(
         facts, found.lines(reveal=reveal), safe=found.agree and found.safe, show=lambda: None,
-        speak=tell, summary=summary,
+        speak=tell, to=Facts(to.summary),
     )  # fmt: skip
 
 

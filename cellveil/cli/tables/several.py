@@ -18,11 +18,14 @@ from cellveil.io.inputs import read_known, read_table
 from cellveil.render.progress import Bar, Meter
 from cellveil.render.screen import say
 from cellveil.render.tables import promises
-from cellveil.requests.outputs import House
+from cellveil.requests.outputs import Facts, Files
+from cellveil.requests.search import Search
 from cellveil.requests.source import Source
+from csp.clock import Clock
 from csp.errors import CellveilError
 from csp.formats.files import written_together
-from csp.mechanism import Mechanism, Protected, protect_many
+from csp.mechanism import Mechanism, Protected
+from csp.protection import protect_many
 from csp.tables.table import Table
 
 __all__ = ["on_cores", "places_for", "protect_each"]
@@ -90,13 +93,13 @@ def places_for(
 
 def protect_each(
     sources: Sequence[Source], places: Mapping[str, Path], mechanism: Mechanism, *,
-    workers: int, method: str, time_limit: float | None, gap: float, intervals: bool, reveal: bool,
-    summary: Path | None, house: House, options: set[str],
+    workers: int, search: Search, clock: Clock, files: Files, options: set[str],
 ) -> NoReturn:  # fmt: skip
     """Protect the table of each source, write those that are safe, and show all in an overview.
 
     The exit code is the highest of a table, or that of an interrupt.
     """
+    reveal = files.shown.reveal
     tables: dict[str, Table] = {}
     failed: dict[str, tuple[str, int]] = {}
 
@@ -121,8 +124,9 @@ def protect_each(
                 fail(source.data.name, error)
     with Bar("tables protected") as bar, on_cores(workers):
         results = protect_many(
-            tables, mechanism, method=method, time_limit=time_limit, gap=gap, progress=bar
-        )
+            tables, mechanism, method=search.chosen, time_limit=clock.seconds, gap=search.gap,
+            progress=bar,
+        )  # fmt: skip
     facts: dict[str, dict[str, Any]] = {}
     promised: dict[str, None] = {}
     for name, result in results.items():
@@ -130,12 +134,12 @@ def protect_each(
             if not isinstance(result, Protected):
                 with explained(tables[name], reveal=reveal):
                     raise result
-            columns = result_columns(result, reveal=reveal, intervals=intervals)
-            with written_together() as files:
+            columns = result_columns(result, reveal=reveal, intervals=files.shown.intervals)
+            with written_together() as together:
                 parquet = places[name].name.lower().endswith(".parquet")
-                marked = columns if parquet else with_mark(columns, house)
-                write_columns(places[name], marked, files)
-                named = hashes([places[name]], files)
+                marked = columns if parquet else with_mark(columns, files.house)
+                write_columns(places[name], marked, together)
+                named = hashes([places[name]], together)
         except (CellveilError, OSError, MemoryError) as error:
             fail(name, error)
             continue
@@ -153,7 +157,7 @@ def protect_each(
             *(f"{name}: {message}" for name, message in errors.items()),
             f"Wrote {len(facts)} of {len(places)} tables into {folder}.",
         ],
-        show=lambda: _show(rows), summary=summary,
+        show=lambda: _show(rows), to=Facts(files.summary),
         worst=max((code for _, code in failed.values()), default=SAFE),
     )  # fmt: skip
 

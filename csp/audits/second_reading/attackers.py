@@ -11,28 +11,24 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
 
-import highspy
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.audits.second_reading.files import Statement
-from csp.audits.second_reading.people import Columns, Label, Reading, read
-from csp.audits.second_reading.rules import Need, needs
-from csp.errors import InputError, SolverError
+from csp.audits.second_reading.findings import Difference, Rereading
+from csp.audits.second_reading.meaning import Columns, Label, Reading
+from csp.audits.second_reading.people import read
+from csp.audits.second_reading.programs import Attacker, System, exposures_of
+from csp.audits.second_reading.rules import needs
+from csp.errors import InputError
 
-__all__ = ["Difference", "Exposure", "Published", "Rereading", "known_of", "reread"]
+__all__ = ["Published", "known_of", "reread"]
 
 MOST_WHOLE = 60
 """Suppressed cells up to which the attacker's programs are solved in whole numbers."""
 
-FAR = 1e6
-"""Units that a cell moves at most in such programs: more than any level that they look for."""
-
 _ENDLESS = 2**61
 """Bounds of a release from here on stand for none."""
-
-_SLACK = 1e-6
-"""Shares of a level (or of a unit) that a program in floats may miss."""
 
 
 class Published(Protocol):
@@ -59,109 +55,6 @@ class Published(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """A cell that the release and the records read differently.
-
-    Attributes
-    ----------
-    label : tuple of str
-    words, secret : str
-        What differs; `secret` has the value of the records where `words` must not.
-    """
-
-    label: Label
-    words: str
-    secret: str
-
-
-@dataclass(frozen=True, slots=True)
-class Exposure:
-    """A sensitive cell that is published, or known too well.
-
-    Attributes
-    ----------
-    label : tuple of str
-    attacker : str
-        An outsider, or the only contributor of a cell.
-    need : Need
-    value : int
-    down, up : float
-        How far below and above its value the cell can be for this attacker, in units; both 0 where
-        it is published, and no further than was needed.
-    published : bool
-    scale : int
-        Decimal places of a unit.
-    """
-
-    label: Label
-    attacker: str
-    need: Need
-    value: int
-    down: float
-    up: float
-    published: bool
-    scale: int
-
-    def words(self, *, reveal: bool = False) -> str:
-        """One sentence; numbers in it only with `reveal`."""
-        how = (
-            "is published"
-            if self.published
-            else f"keeps too narrow an interval for {self.attacker}"
-        )
-        text = f"cell ({', '.join(self.label)}) is sensitive by {self.need.rule} and {how}"
-        if reveal:
-            unit = 10**self.scale
-            low, high = ((self.value + move) / unit for move in (-self.down, self.up))
-            asked = f"{self.need.down / unit:.15g} down, {self.need.up / unit:.15g} up"
-            text += f": value {self.value / unit:.15g} in [{low:.15g}, {high:.15g}], needed {asked}"
-            text += f", width {self.need.width / unit:.15g}" if self.need.width else ""
-        return text
-
-
-@dataclass(frozen=True, slots=True)
-class Rereading:
-    """What the second reading of the records says of a release.
-
-    Attributes
-    ----------
-    differences : tuple of Difference
-    exposures : tuple of Exposure
-    cells, attackers : int
-        How many were compared and considered.
-    notes : tuple of str
-    """
-
-    differences: tuple[Difference, ...]
-    exposures: tuple[Exposure, ...]
-    cells: int
-    attackers: int
-    notes: tuple[str, ...]
-
-    @property
-    def agree(self) -> bool:
-        """Whether what is published is what the records give."""
-        return not self.differences
-
-    @property
-    def safe(self) -> bool:
-        """Whether every cell that is sensitive by this reading is protected."""
-        return not self.exposures
-
-    def lines(self, *, reveal: bool = False) -> list[str]:
-        """Sentences about the result; values that must not be known only with `reveal`."""
-        if self.agree and self.safe:
-            return [f"Read twice, both agree: {self.cells} cells.", *self.notes]
-        told = [d.secret if reveal else d.words for d in self.differences]
-        told += [e.words(reveal=reveal) for e in self.exposures]
-        return [
-            f"The second reading differs: {told[0]}.",
-            *(f"  {t}" for t in told[1:]),
-            *self.notes,
-        ]
-
-
-@dataclass(frozen=True, slots=True)
 class _Shown:
     """One cell as it was published; `value` is None where it was not."""
 
@@ -169,15 +62,6 @@ class _Shown:
     empty: bool
     low: Fraction | None
     high: Fraction | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Attacker:
-    """Somebody with the cells that he knows, and those in which he takes part."""
-
-    name: str
-    knows: frozenset[Label]
-    takes_part: frozenset[Label]
 
 
 def reread(
@@ -257,11 +141,11 @@ def reread(
             f"{MOST_WHOLE} cells are suppressed."
         )
     known = not columns.counts and any(cell.count is not None for cell in reading.cells.values())
-    attackers = [_Attacker("an outsider", frozenset(), frozenset())]
+    attackers = [Attacker("an outsider", frozenset(), frozenset())]
     if known if singletons is None else singletons:
         attackers += _alone(reading, labels, sums)
-    system = _System.of(reading, hidden, sums, bounds, whole=whole)
-    exposures = list(_exposures(system, reading, sensitive, attackers))
+    system = System.of(reading, hidden, sums, bounds, whole=whole)
+    exposures = list(exposures_of(system, reading, sensitive, attackers))
     # Beside a pattern that is unsafe, true values of other cells would disclose more.
     told = () if exposures else set(labels) - set(sensitive)
     differences = [
@@ -395,7 +279,7 @@ def _disobeyed(
 
 def _alone(
     reading: Reading, labels: Sequence[Label], sums: Sequence[tuple[Label, tuple[Label, ...]]]
-) -> list[_Attacker]:
+) -> list[Attacker]:
     """Contributors who are alone somewhere, with what they know.
 
     Records say who it is. Of cells in rows it is known only that two of them with a filled
@@ -421,7 +305,7 @@ def _alone(
             groups[left[0]], takes_part[left[0]] = own, part
             left = [label for label in left if label not in own]
     return [
-        _Attacker(
+        Attacker(
             f"the only contributor of cell ({', '.join(min(own))})",
             frozenset(c for c in labels if any(reading.below(c, o) for o in own)),
             frozenset(takes_part[who]),
@@ -451,122 +335,3 @@ def _spread(
             if total in part and (len(within) == 1 or reading.cell(total).count == 1):
                 part.update(within)
     return part
-
-
-# ---- how far cells can move ----------------------------------------------------------------------
-
-
-class _System:
-    """Deviations of suppressed cells that keep every published number, for one HiGHS model."""
-
-    def __init__(
-        self, labels: Sequence[Label], low: Any, high: Any, rows: Any, *, whole: bool
-    ) -> None:
-        self.at = {label: i for i, label in enumerate(labels)}
-        if whole:  # the branch and bound of HiGHS may stop at 0 where whole columns have no bounds
-            low = [max(end, -FAR) for end in low]
-            high = [min(end, FAR) for end in high]
-        self.low, self.high = low, high
-        self.found: list[NDArray[np.float64]] = []
-        self.model = highspy.Highs()
-        self.model.setOptionValue("output_flag", False)  # noqa: FBT003
-        self.model.setOptionValue("threads", 1)
-        self.model.setOptionValue("mip_rel_gap", 0.0)
-        n = len(labels)
-        none = np.array([], dtype=np.int32)
-        for i in range(n):
-            self.model.addCol(0.0, low[i], high[i], 0, none, np.array([]))
-            if whole:
-                self.model.changeColIntegrality(i, highspy.HighsVarType.kInteger)
-        for row in rows:
-            cells = np.array(list(row), dtype=np.int32)
-            numbers = np.array(list(row.values()), dtype=np.float64)
-            self.model.addRow(0.0, 0.0, len(cells), cells, numbers)
-
-    @classmethod
-    def of(
-        cls,
-        reading: Reading,
-        hidden: Sequence[Label],
-        sums: Iterable[tuple[Label, tuple[Label, ...]]],
-        bounds: Mapping[Label, tuple[int | None, int | None]],
-        *,
-        whole: bool,
-    ) -> _System:
-        """System of what is suppressed; cells that are published or empty do not move."""
-        at = {label: i for i, label in enumerate(hidden)}
-        rows = []
-        for total, parts in sums:
-            row = {at[part]: 1.0 for part in parts if part in at}
-            if total in at:
-                row[at[total]] = -1.0
-            if row and row not in rows:
-                rows.append(row)
-        ends = [(reading.cell(label).value, *bounds[label]) for label in hidden]
-        low = [-highspy.kHighsInf if lo is None else float(lo - v) for v, lo, _ in ends]
-        high = [highspy.kHighsInf if hi is None else float(hi - v) for v, _, hi in ends]
-        return cls(hidden, low, high, rows, whole=whole)
-
-    def reach(self, cell: int, sign: int, most: int, fixed: Collection[int]) -> float:
-        """How far a cell can move one way, up to `most`, while others are fixed."""
-        model = self.model
-        for i in fixed:
-            model.changeColBounds(i, 0.0, 0.0)
-        model.changeColBounds(cell, max(self.low[cell], -most), min(self.high[cell], most))
-        model.changeColCost(cell, float(-sign))
-        model.run()
-        done = model.getModelStatus() == highspy.HighsModelStatus.kOptimal
-        moved = np.array(model.getSolution().col_value)
-        model.changeColCost(cell, 0.0)
-        for i in (cell, *fixed):
-            model.changeColBounds(i, self.low[i], self.high[i])
-        if not done:
-            msg = "HiGHS found no optimum of a program of the second reading"
-            raise SolverError(msg)
-        self.found.append(moved)
-        return float(sign * moved[cell])
-
-
-def _exposures(
-    system: _System,
-    reading: Reading,
-    sensitive: Mapping[Label, Need],
-    attackers: Iterable[_Attacker],
-) -> Iterator[Exposure]:
-    """Sensitive cells that are published, or whose interval is too narrow for an attacker."""
-    for attacker in attackers:
-        fixed = sorted(system.at[label] for label in attacker.knows if label in system.at)
-        outsider = not attacker.knows
-        if not fixed and not outsider:
-            continue  # knows what everybody knows
-        for label, need in sensitive.items():
-            if label not in system.at:
-                if outsider:
-                    yield _exposure(reading, label, need, attacker, 0.0, 0.0, published=True)
-            elif label not in attacker.takes_part and label not in attacker.knows:
-                down, up = _follow(system, system.at[label], need, fixed)
-                if not _enough(need, down, up):
-                    yield _exposure(reading, label, need, attacker, down, up, published=False)
-
-
-def _exposure(
-    reading: Reading, label: Label, need: Need, attacker: _Attacker, down: float, up: float,
-    *, published: bool,
-) -> Exposure:  # fmt: skip
-    value = reading.cell(label).value
-    return Exposure(label, attacker.name, need, value, down, up, published, reading.scale)
-
-
-def _enough(need: Need, down: float, up: float) -> bool:
-    pairs = ((down, need.down), (up, need.up), (down + up, need.width))
-    return all(got >= wanted - _SLACK * max(1, wanted) for got, wanted in pairs)
-
-
-def _follow(system: _System, cell: int, need: Need, fixed: Sequence[int]) -> tuple[float, float]:
-    """How far a cell goes down and up; earlier solutions count where they keep what is fixed."""
-    moves = [z[cell] for z in system.found if not len(fixed) or not np.abs(z[list(fixed)]).any()]
-    down, up = max([0.0, *(-m for m in moves)]), max([0.0, *moves])
-    if not _enough(need, down, up):
-        down = system.reach(cell, -1, max(need.down, need.width), fixed)
-        up = system.reach(cell, 1, max(need.up, need.width), fixed)
-    return down, up

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
-from csp.audits.second_reading.people import Columns
+from csp.audits.second_reading.meaning import Columns
 from csp.errors import InputError
 
 __all__ = [

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
-from csp.audits.second_reading.people import Cell, Label, Reading
+from csp.audits.second_reading.meaning import Cell, Label, Reading
 from csp.errors import InputError
 
 __all__ = ["Need", "needs"]

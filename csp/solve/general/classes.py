@@ -8,7 +8,7 @@ a hundredth of the rows is enough.
 from __future__ import annotations
 
 from copy import copy
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,23 @@ KERNELS = Kernels(
     __name__, "pivot_column", "remains", "eliminate_from", "multiple", "join_parallel",
     "publish_most",
 )  # fmt: skip
+
+
+class Cells(NamedTuple):
+    """What is known of each cell: (m,) arrays, of which all but `weight` are written.
+
+    Attributes
+    ----------
+    member, factor
+        Its class, and how many times the row of that it moves.
+    weight, blocked
+        How much publishing it is worth, and whether it must not be.
+    """
+
+    member: NDArray[np.int64]
+    factor: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    blocked: NDArray[np.bool_]
 
 
 class Classes:
@@ -129,8 +146,8 @@ class Classes:
         c, k = self.matrix.shape
         moves, closed, path = np.ones(c, bool), np.zeros(k, bool), np.empty((k, 2), np.int64)
         done = KERNELS.run(
-            "publish_most", self.matrix, self.member, self.factor, self._cell, self._keep,
-            self._lines, weight, blocked, moves, closed, path, min(most, k), self._whole,
+            "publish_most", self.matrix, Cells(self.member, self.factor, weight, blocked),
+            self._cell, self._keep, self._lines, moves, closed, path, min(most, k), self._whole,
             small=self.matrix.size <= _SMALL,
         )  # fmt: skip
         self.exchanges += [(cell, int(self.columns[j])) for cell, j in path[:done].tolist()]
@@ -144,13 +161,14 @@ class Classes:
 
 
 def publish_most(
-    matrix: Any, member: Any, factor: Any, cell: Any, keep: Any, lines: Any, weight: Any,
-    blocked: Any, moves: Any, closed: Any, path: Any, most: int, whole: Any,
+    matrix: Any, cells: Cells, cell: Any, keep: Any, lines: Any, moves: Any, closed: Any,
+    path: Any, most: int, whole: Any,
 ) -> int:  # fmt: skip
     """Loop of `Classes`, which changes all in place; numba compiles it, plain it is the oracle.
 
     Says which classes still move, which columns are closed and for which cells, and how many.
     """
+    member, factor, weight, blocked = cells
     c = len(matrix)
     total, barred = np.zeros(c + 1), np.zeros(c + 1, np.bool_)
     for i in range(len(member)):

@@ -9,6 +9,7 @@ without a program. Where combinations do occur, witnesses of more cells cost les
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,61 @@ KERNELS = Kernels(__name__, "climb", "survey", "apart", "how_far", "pair", "drop
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+
+
+class Above(NamedTuple):
+    """What cells add up to.
+
+    Attributes
+    ----------
+    first : (n + 1,) int64
+        Where the totals of each cell begin.
+    total, row : (e,) int64
+        The totals, and the relations that lead to them.
+    """
+
+    first: Ints
+    total: Ints
+    row: Ints
+
+
+class Orders(NamedTuple):
+    """Finest cells sorted by codes, in each order with another dimension in the last place.
+
+    Attributes
+    ----------
+    place : (n, d) int64
+        Position of each finest cell in each order; -1 for others.
+    cells : (d, f) int64
+    reach : int
+        Neighbours looked at in each direction of each order.
+    """
+
+    place: Ints
+    cells: Ints
+    reach: int
+
+
+class Wanted(NamedTuple):
+    """By how much cells must be able to move, and by how much they can: (n,) int64 each."""
+
+    need: Ints
+    room: Ints
+
+
+class Work(NamedTuple):
+    """Room to work in, of two cells at a time.
+
+    Attributes
+    ----------
+    stamp, cells : (2, n) int64
+    tick : (1,) int64
+    """
+
+    stamp: Ints
+    cells: Ints
+    tick: Ints
+
 
 # Neighbours looked at in each direction of each order of codes.
 _REACH = 4
@@ -75,30 +131,28 @@ def swaps(
     need = np.maximum(field.rise, field.fall)
     need[field.first[1:] == field.first[:-1]] = 0
     room = np.minimum(field.up, field.down)
-    work = np.zeros((2, n), np.int64), np.empty((2, n), np.int64), np.zeros(1, np.int64)
+    work = Work(np.zeros((2, n), np.int64), np.empty((2, n), np.int64), np.zeros(1, np.int64))
     depth, inside = np.zeros(n, np.int64), np.full(n, -1, np.int64)
     rows = np.zeros(relations.shape[0], np.int64)
-    kernels["survey"](
-        lattice.finest, *lattice.above, lattice.totals, room, rows, depth, inside, *work
-    )
+    above = lattice.above
+    kernels["survey"](lattice.finest, above, lattice.totals, room, rows, depth, inside, work)
     clock.check("a pattern was found")
     left = np.flatnonzero((need > 0) & (inside >= 0))
     left = left[np.lexsort((left, depth[left]))]
-    place, orders = lattice.orders()
+    orders, wanted = lattice.orders(), Wanted(need, room)
     price, served = price.copy(), np.zeros(n, np.int64)
     pairs, made = np.empty((len(left), 2), np.int64), 0
-    above = lattice.above[:2]
     for begin in range(0, len(left), _STRIDE):
         made = kernels["pair"](
-            left[begin : begin + _STRIDE], inside, place, orders, _REACH, *above, need, room,
-            price, served, pairs, made, *work,
+            left[begin : begin + _STRIDE], inside, orders, above, wanted, price, served, pairs,
+            made, work,
         )  # fmt: skip
         clock.check("a pattern was found")
     kept = np.ones(made, dtype=bool)
-    kernels["drop"](pairs[:made], kept, *above, need, room, served, *work)
+    kernels["drop"](pairs[:made], kept, above, wanted, served, work)
     for i, j in pairs[:made][kept].tolist():
-        rising, falling = kernels["apart"](i, j, *above, *work)
-        moved = np.concatenate([work[1][0, :rising], work[1][1, :falling]])
+        rising, falling = kernels["apart"](i, j, above, work)
+        moved = np.concatenate([work.cells[0, :rising], work.cells[1, :falling]])
         steps = np.repeat([1, -1], [rising, falling])
         order = np.argsort(moved)
         yield field.along(moved[order], steps[order])
@@ -109,8 +163,7 @@ class _Lattice:
 
     Attributes
     ----------
-    above : ((n + 1,) int64, (e,) int64, (e,) int64)
-        Where the totals of each cell begin, the totals, and the relations that lead to them.
+    above : Above
     totals : (n,) int64
         Number of relations of which each cell is the total.
     finest : (f,) int64
@@ -127,19 +180,12 @@ class _Lattice:
         part = columns.data > 0
         cell = np.repeat(np.arange(n), np.diff(columns.indptr))[part]
         rows = columns.indices[part].astype(np.int64)
-        self.above = np.searchsorted(cell, np.arange(n + 1)), whole[rows], rows
+        self.above = Above(np.searchsorted(cell, np.arange(n + 1)), whole[rows], rows)
         self.finest = np.flatnonzero(self.totals == 0)
         self._axes = axes
 
-    def orders(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Finest cells sorted by codes, in each order with another dimension in the last place.
-
-        Returns
-        -------
-        place : (n, d) int64
-            Position of each finest cell in each order.
-        orders : (d, f) int64
-        """
+    def orders(self) -> Orders:
+        """Sort the finest cells by codes."""
         axes, finest = self._axes, self.finest
         d = axes.codes.shape[1]
         ranks = np.stack([_rank(axes, k)[axes.codes[finest, k]] for k in range(d)])
@@ -152,7 +198,7 @@ class _Lattice:
         place = np.full((len(axes.codes), d), -1, np.int64)
         for k in range(d):
             place[orders[k], k] = np.arange(len(finest))
-        return place, orders
+        return Orders(place, orders, _REACH)
 
 
 def _rank(axes: Axes, k: int) -> NDArray[np.int64]:
@@ -170,14 +216,10 @@ def _rank(axes: Axes, k: int) -> NDArray[np.int64]:
     return rank
 
 
-# What the functions below share: `first`, `total` and `row` are the arrays of `_Lattice.above`;
-# `stamp` (2, n), `cells` (2, n) and `tick` (1,) are room to work in, of two cells at a time.
-
-
-def climb(
-    cell: int, side: int, first: Ints, total: Ints, stamp: Ints, cells: Ints, tick: Ints,
-) -> int:  # fmt: skip
+def climb(cell: int, side: int, above: Above, work: Work) -> int:
     """List a cell and every total that it is part of, stamped by a new tick; return how many."""
+    first, total, _ = above
+    stamp, cells, tick = work
     tick[0] += 1
     name = tick[0]
     size, at = 1, 0
@@ -196,16 +238,18 @@ def climb(
 
 
 def survey(
-    finest: Ints, first: Ints, total: Ints, row: Ints, totals: Ints, room: Ints, rows: Ints,
-    depth: Ints, inside: Ints, stamp: Ints, cells: Ints, tick: Ints,
+    finest: Ints, above: Above, totals: Ints, room: Ints, rows: Ints, depth: Ints, inside: Ints,
+    work: Work,
 ) -> None:  # fmt: skip
     """Find for every cell the finest one inside it that has the most room.
 
     A finest cell whose totals do not all rise with it (where linked tables are not divided by the
     same dimensions) is left out. `depth` becomes the number of totals of a cell.
     """
+    first, _, row = above
+    _, cells, tick = work
     for cell in finest:
-        size = climb(cell, 0, first, total, stamp, cells, tick)
+        size = climb(cell, 0, above, work)
         balanced = 0
         for at in range(size):
             c = cells[0, at]
@@ -224,16 +268,15 @@ def survey(
                 inside[c] = cell
     for c in range(len(inside)):
         if inside[c] >= 0:
-            depth[c] = climb(c, 0, first, total, stamp, cells, tick)
+            depth[c] = climb(c, 0, above, work)
 
 
-def apart(
-    i: int, j: int, first: Ints, total: Ints, stamp: Ints, cells: Ints, tick: Ints,
-) -> tuple[int, int]:  # fmt: skip
+def apart(i: int, j: int, above: Above, work: Work) -> tuple[int, int]:
     """List what one cell adds to and another does not, then the reverse; return both sizes."""
-    left = climb(i, 0, first, total, stamp, cells, tick)
+    stamp, cells, tick = work
+    left = climb(i, 0, above, work)
     own = tick[0]
-    right = climb(j, 1, first, total, stamp, cells, tick)
+    right = climb(j, 1, above, work)
     rising = falling = 0
     for at in range(left):
         c = cells[0, at]
@@ -259,29 +302,31 @@ def how_far(rising: int, falling: int, room: Ints, cells: Ints) -> int:
 
 
 def pair(
-    left: Ints, inside: Ints, place: Ints, orders: Ints, reach: int, first: Ints, total: Ints,
-    need: Ints, room: Ints, price: Floats, served: Ints, pairs: Ints, made: int, stamp: Ints,
-    cells: Ints, tick: Ints,
+    left: Ints, inside: Ints, orders: Orders, above: Above, wanted: Wanted, price: Floats,
+    served: Ints, pairs: Ints, made: int, work: Work,
 ) -> int:  # fmt: skip
     """Serve one cell after the other by the cheapest pair among neighbours; count the pairs."""
+    place, sorted_cells, reach = orders
+    need, room = wanted
+    stamp, cells, tick = work
     for c in left:
         if served[c] > 0:
             continue
         i = inside[c]
         best, least, fewest = -1, 0.0, 0
-        for k in range(len(orders)):
+        for k in range(len(sorted_cells)):
             for turn in (-1, 1):
                 at = place[i, k]
                 seen = 0
                 for _ in range(FAR * reach):
                     at += turn
-                    if seen == reach or at < 0 or at >= orders.shape[1]:
+                    if seen == reach or at < 0 or at >= sorted_cells.shape[1]:
                         break
-                    j = orders[k, at]
+                    j = sorted_cells[k, at]
                     # It has no place in the lattice, or too little room.
                     if inside[j] != j or room[j] < need[c]:
                         continue
-                    rising, falling = apart(i, j, first, total, stamp, cells, tick)
+                    rising, falling = apart(i, j, above, work)
                     if stamp[1, c] == tick[0]:
                         continue
                     seen += 1
@@ -295,7 +340,7 @@ def pair(
                         best, least, fewest = j, paid, rising + falling
         if best < 0:
             continue
-        rising, falling = apart(i, best, first, total, stamp, cells, tick)
+        rising, falling = apart(i, best, above, work)
         far = how_far(rising, falling, room, cells)
         for side in range(2):
             for n in range(rising if side == 0 else falling):
@@ -308,13 +353,12 @@ def pair(
     return made
 
 
-def drop(
-    pairs: Ints, kept: Bools, first: Ints, total: Ints, need: Ints, room: Ints, served: Ints,
-    stamp: Ints, cells: Ints, tick: Ints,
-) -> None:  # fmt: skip
+def drop(pairs: Ints, kept: Bools, above: Above, wanted: Wanted, served: Ints, work: Work) -> None:
     """Leave out pairs whose cells are all served by others, in the order in which they came."""
+    need, room = wanted
+    cells = work.cells
     for p in range(len(pairs)):
-        rising, falling = apart(pairs[p, 0], pairs[p, 1], first, total, stamp, cells, tick)
+        rising, falling = apart(pairs[p, 0], pairs[p, 1], above, work)
         far = how_far(rising, falling, room, cells)
         spare = True
         for change in range(2):

@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.attacker.flow import ENDLESS, Network, as_network, half_arcs
+from csp.attacker.maxflow import Graph
 from csp.attacker.view import View
 from csp.clock import Clock
 from csp.problem.problem import Problem
 from csp.problem.requirements import Needs
-from csp.solve.network.paths import KERNELS
+from csp.solve.network.paths import KERNELS, Suppressed, Wanted, working_space
 
 __all__ = ["HiddenNetwork", "clean_paths", "suppress_paths"]
 
@@ -42,7 +43,7 @@ class HiddenNetwork:
         Their relations; node i is relation ``rows[i]``, the last node is the outside.
     network : Network
     up, down : (k,) int64
-        Room of each cell.
+        Graph of each cell.
     needs : Needs
         Requirements; its cells are positions in `cells`.
     """
@@ -107,29 +108,27 @@ def suppress_paths(
         The pattern; None if some levels cannot be reached, or the time ran out.
     """
     problem = net.problem
-    tail, head = net.network.tail, net.network.head
     # A little more for every cell prefers short paths among cheap ones.
     own = weights[net.cells]
     own = own + 1e-6 * max(1.0, float(np.median(own[own > 0])) if (own > 0).any() else 1.0)
     start, half, _ = half_arcs(net.network, net.nodes, own)
     small = len(net.cells) * min(len(net.needs), _AT_ONCE) <= _WALKED
     known = problem.forced if begin is None else problem.forced | begin
-    hidden, listed, first, after = _suppressed(
-        tail, head, net.nodes, np.flatnonzero(known[net.cells]), small=small
-    )
-    needs = net.needs.ordered()
+    graph = Graph(net.network.tail, net.network.head, net.up, net.down)
+    lists = _suppressed(graph, net.nodes, np.flatnonzero(known[net.cells]), small=small)
+    needs, work = net.needs.ordered(), working_space(len(net.cells), net.nodes)
+    wanted = Wanted(needs.cell, needs.kind, needs.need)
     for at in range(0, len(needs), _AT_ONCE):
         if clock.over:
             return None
         missed = KERNELS.run(
-            "construct", start, half, tail, head, net.up, net.down, own,
-            needs.cell, needs.kind, needs.need, at, min(at + _AT_ONCE, len(needs)),
-            hidden, listed, first, after, small=small,
+            "construct", start, half, own, graph, wanted,
+            at, min(at + _AT_ONCE, len(needs)), lists, work, small=small,
         )  # fmt: skip
         if missed >= 0:
             return None
     pattern = problem.forced.copy()
-    pattern[net.cells[hidden]] = True
+    pattern[net.cells[lists.hidden]] = True
     return pattern
 
 
@@ -147,34 +146,30 @@ def clean_paths(
     place = np.full(len(net.cells), -1, np.int64)
     place[inside] = np.arange(len(inside))
     small = len(inside) * len(net.needs) <= _SMALL
-    tail, head = net.network.tail[inside], net.network.head[inside]
-    hidden, _, first, after = _suppressed(
-        tail, head, net.nodes, np.arange(len(inside)), small=small
-    )
+    its = net.network
+    graph = Graph(its.tail[inside], its.head[inside], net.up[inside], net.down[inside])
+    lists = _suppressed(graph, net.nodes, np.arange(len(inside)), small=small)
     free = np.flatnonzero(net.problem.free[net.cells[inside]])
     cells = net.cells[inside[free]]
     order = free[np.lexsort((-cells, -weights[cells]))]
     needs = net.needs.at(place[net.needs.cell])
-    if not KERNELS.run(
-        "clean", tail, head, net.up[inside], net.down[inside],
-        needs.cell, needs.kind, needs.need, order, hidden, first, after,
-        small=small,
-    ):  # fmt: skip
+    wanted = Wanted(needs.cell, needs.kind, needs.need)
+    work = working_space(len(inside), net.nodes)
+    if not KERNELS.run("clean", graph, wanted, order, lists, work, small=small):
         return None
     rest = net.problem.forced.copy()
-    rest[net.cells[inside[hidden]]] = True
+    rest[net.cells[inside[lists.hidden]]] = True
     return rest
 
 
-def _suppressed(
-    tail: NDArray[np.int64], head: NDArray[np.int64], nodes: int, cells: NDArray[np.int64], *,
-    small: bool,
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:  # fmt: skip
+def _suppressed(graph: Graph, nodes: int, cells: NDArray[np.int64], *, small: bool) -> Suppressed:
     """Which cells are suppressed and listed, and lists of their half-arcs, as `hide` keeps them."""
-    k = len(tail)
-    hidden, listed = np.zeros(k, dtype=bool), np.zeros(k, dtype=bool)
-    first, after = np.full(nodes, -1, np.int64), np.full(2 * k, -1, np.int64)
+    k = len(graph.tail)
+    lists = Suppressed(
+        np.zeros(k, dtype=bool), np.zeros(k, dtype=bool),
+        np.full(nodes, -1, np.int64), np.full(2 * k, -1, np.int64),
+    )  # fmt: skip
     hide = KERNELS.choose(small=small)["hide"]
     for i in cells.tolist():
-        hide(i, tail, head, hidden, listed, first, after)
-    return hidden, listed, first, after
+        hide(i, graph, lists)
+    return lists

@@ -9,24 +9,83 @@ numba compiles.
 from __future__ import annotations
 
 import heapq
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.attacker.maxflow import Graph
 from csp.compiled import Kernels
 
-__all__ = ["KERNELS"]
+__all__ = ["KERNELS", "Suppressed", "Wanted", "working_space"]
 
 KERNELS = Kernels(
     __name__, "hide", "augment", "send", "settle", "cheapest", "holds", "construct", "clean",
 )  # fmt: skip
 
 
-def hide(
-    cell: int, tail: NDArray[np.int64], head: NDArray[np.int64], hidden: NDArray[np.bool_],
-    listed: NDArray[np.bool_], first: NDArray[np.int64], after: NDArray[np.int64],
-) -> None:  # fmt: skip
+class Wanted(NamedTuple):
+    """Requirements: position of the cell; 0 up, 1 down, 2 both together; units. (r,) int64 each."""
+
+    cell: NDArray[np.int64]
+    kind: NDArray[np.int64]
+    need: NDArray[np.int64]
+
+
+class Suppressed(NamedTuple):
+    """Which cells are suppressed, and lists of their half-arcs by node; read and written.
+
+    Attributes
+    ----------
+    hidden, listed : (k,) bool
+        Suppressed cells; cells in the lists.
+    first : (nodes,) int64
+    after : (2k,) int64
+    """
+
+    hidden: NDArray[np.bool_]
+    listed: NDArray[np.bool_]
+    first: NDArray[np.int64]
+    after: NDArray[np.int64]
+
+
+class Work(NamedTuple):
+    """Graph to work in: a flow, the cells that it touched, the way that it is sent.
+
+    Attributes
+    ----------
+    flow, touched : (k,), (k + 1,) int64
+    seen : (k,) bool
+        Which cells are in `touched` already.
+    used : (2k + 2,) int64
+        Cells with flow in one direction or the other.
+    via, queue : (nodes,) int64
+        Half-arc that leads to each node; nodes to look at.
+    distance : (nodes,) float64
+    """
+
+    flow: NDArray[np.int64]
+    seen: NDArray[np.bool_]
+    touched: NDArray[np.int64]
+    used: NDArray[np.int64]
+    via: NDArray[np.int64]
+    queue: NDArray[np.int64]
+    distance: NDArray[np.float64]
+
+
+def working_space(k: int, nodes: int) -> Work:
+    """Return arrays for so many cells and nodes, without flow; whatever takes them leaves none."""
+    return Work(
+        np.zeros(k, np.int64), np.zeros(k, np.bool_), np.empty(k + 1, np.int64),
+        np.empty(2 * k + 2, np.int64), np.empty(nodes, np.int64), np.empty(nodes, np.int64),
+        np.empty(nodes, np.float64),
+    )  # fmt: skip
+
+
+def hide(cell: int, graph: Graph, lists: Suppressed) -> None:
     """Suppress a cell: enter its two half-arcs into the lists of suppressed ones."""
+    tail, head = graph.tail, graph.head
+    hidden, listed, first, after = lists
     k = len(tail)
     hidden[cell] = True
     if not listed[cell]:
@@ -38,12 +97,8 @@ def hide(
 
 
 def send(
-    source: int, sink: int, banned: int, limit: int,
-    tail: NDArray[np.int64], head: NDArray[np.int64],
-    up: NDArray[np.int64], down: NDArray[np.int64],
-    hidden: NDArray[np.bool_], first: NDArray[np.int64], after: NDArray[np.int64],
-    flow: NDArray[np.int64], seen: NDArray[np.bool_], touched: NDArray[np.int64], count: int,
-    via: NDArray[np.int64], queue: NDArray[np.int64],
+    source: int, sink: int, banned: int, limit: int, graph: Graph, lists: Suppressed, work: Work,
+    count: int,
 ) -> tuple[int, int]:  # fmt: skip
     """Push up to `limit` more units through suppressed cells along shortest paths.
 
@@ -52,6 +107,9 @@ def send(
     pushed, count : int
         `count` is the new number of touched cells.
     """
+    tail, head, up, down = graph
+    hidden, first, after = lists.hidden, lists.first, lists.after
+    flow, via, queue = work.flow, work.via, work.queue
     k = len(up)
     total = 0
     while total < limit:
@@ -82,17 +140,15 @@ def send(
             left = up[h] - flow[h] if h < k else down[h - k] + flow[h - k]
             step = min(step, left)
             v = tail[h] if h < k else head[h - k]
-        count = augment(source, sink, step, tail, head, via, flow, seen, touched, count)
+        count = augment(source, sink, step, graph, work, count)
         total += step
     return total, count
 
 
-def augment(
-    source: int, sink: int, step: int, tail: NDArray[np.int64], head: NDArray[np.int64],
-    via: NDArray[np.int64], flow: NDArray[np.int64], seen: NDArray[np.bool_],
-    touched: NDArray[np.int64], count: int,
-) -> int:  # fmt: skip
+def augment(source: int, sink: int, step: int, graph: Graph, work: Work, count: int) -> int:
     """Add a step along the path that `via` holds; returns the number of touched cells."""
+    tail, head = graph.tail, graph.head
+    flow, seen, touched, via = work.flow, work.seen, work.touched, work.via
     k = len(tail)
     v = sink
     while v != source:
@@ -107,11 +163,9 @@ def augment(
     return count
 
 
-def settle(
-    touched: NDArray[np.int64], count: int, flow: NDArray[np.int64], seen: NDArray[np.bool_],
-    used: NDArray[np.int64], kept: int,
-) -> int:  # fmt: skip
+def settle(count: int, work: Work, kept: int) -> int:
     """Take all flow back; append the cells that it went through to `used`, and count these."""
+    flow, seen, touched, used = work.flow, work.seen, work.touched, work.used
     for i in range(count):
         if flow[touched[i]] != 0:
             used[kept] = touched[i]
@@ -122,12 +176,9 @@ def settle(
 
 
 def cheapest(
-    source: int, sink: int, banned: int, least: int,
-    start: NDArray[np.int64], half: NDArray[np.int64],
-    tail: NDArray[np.int64], head: NDArray[np.int64],
-    up: NDArray[np.int64], down: NDArray[np.int64], weight: NDArray[np.float64],
-    hidden: NDArray[np.bool_], first: NDArray[np.int64], after: NDArray[np.int64],
-    flow: NDArray[np.int64], via: NDArray[np.int64], distance: NDArray[np.float64],
+    source: int, sink: int, banned: int, least: int, start: NDArray[np.int64],
+    half: NDArray[np.int64], weight: NDArray[np.float64], graph: Graph, lists: Suppressed,
+    work: Work,
 ) -> int:  # fmt: skip
     """Cheapest path on which every cell can still move by `least`; suppressed cells cost nothing.
 
@@ -139,6 +190,9 @@ def cheapest(
     int
         Units that the path can carry (0 if there is none); the path is in `via`.
     """
+    tail, head, up, down = graph
+    hidden, first, after = lists.hidden, lists.first, lists.after
+    flow, via, distance = work.flow, work.via, work.distance
     k = len(up)
     distance[:] = np.inf
     via[:] = -1
@@ -178,54 +232,43 @@ def cheapest(
                     heapq.heappush(heap, (further, w))
     if via[sink] == -1:
         return 0
-    room: int = up[0] * 0 + 2**61
+    carried: int = up[0] * 0 + 2**61
     v = sink
     while v != source:
         h = via[v]
         left = up[h] - flow[h] if h < k else down[h - k] + flow[h - k]
-        room = min(room, left)
+        carried = min(carried, left)
         v = tail[h] if h < k else head[h - k]
-    return room
+    return carried
 
 
 def construct(
-    start: NDArray[np.int64], half: NDArray[np.int64],
-    tail: NDArray[np.int64], head: NDArray[np.int64],
-    up: NDArray[np.int64], down: NDArray[np.int64],
-    weight: NDArray[np.float64],
-    cell: NDArray[np.int64], kind: NDArray[np.int64], need: NDArray[np.int64],
-    begin: int, end: int, hidden: NDArray[np.bool_], listed: NDArray[np.bool_],
-    first: NDArray[np.int64], after: NDArray[np.int64],
+    start: NDArray[np.int64], half: NDArray[np.int64], weight: NDArray[np.float64], graph: Graph,
+    wanted: Wanted, begin: int, end: int, lists: Suppressed, work: Work,
 ) -> int:  # fmt: skip
     """Suppress cheapest paths until requirements ``begin .. end - 1`` hold.
 
     Parameters
     ----------
-    start, half
+    start, half, weight : (nodes + 1,) int64, (2k,) int64, (k,) float64
         Half-arcs of each node in the order of their weight.
-    tail, head, up, down : (k,) int64
-    weight : (k,) float64
-    cell, kind, need : (r,) int64
-        Requirements: position of the cell; 0 up, 1 down, 2 both together; units.
+    graph : Graph
+    wanted : Wanted
     begin, end : int
-    hidden, listed : (k,) bool
-        Read and written: suppressed cells; cells in the lists of suppressed half-arcs.
-    first : (nodes,) int64
-    after : (2k,) int64
-        Read and written: the lists.
+    lists : Suppressed
+        Read and written.
+    work : Work
 
     Returns
     -------
     int
         Number of a requirement that cannot hold; -1 if all hold.
     """
-    k, nodes = len(up), len(start) - 1
-    flow = np.zeros(k, np.int64)
-    seen = np.zeros(k, np.bool_)
-    touched, used = np.empty(k + 1, np.int64), np.empty(2 * k + 2, np.int64)
-    via = np.empty(nodes, np.int64)
-    queue = np.empty(nodes, np.int64)
-    distance = np.empty(nodes, np.float64)
+    tail, head, up, down = graph
+    cell, kind, need = wanted
+    hidden = lists.hidden
+    k = len(up)
+    via = work.via
     for r in range(begin, end):
         j = cell[r]
         todo = need[r]
@@ -236,65 +279,44 @@ def construct(
             limit = min(todo, up[j] if turn == 0 else down[j])
             if kind[r] == 2 and turn == 0 and tail[j] != head[j]:
                 # What the suppressed cells give downwards need not be bought upwards.
-                given, count = send(
-                    tail[j], head[j], j, min(todo, down[j]), tail, head, up, down, hidden,
-                    first, after, flow, seen, touched, 0, via, queue,
-                )  # fmt: skip
-                settle(touched, count, flow, seen, used, 0)
+                given, count = send(tail[j], head[j], j, min(todo, down[j]), graph, lists, work, 0)
+                settle(count, work, 0)
                 limit = min(limit, max(todo - given, 0))
             if tail[j] == head[j]:
                 todo -= limit
                 continue
             source, sink = (head[j], tail[j]) if turn == 0 else (tail[j], head[j])
-            pushed, count = send(
-                source, sink, j, limit, tail, head, up, down, hidden,
-                first, after, flow, seen, touched, 0, via, queue,
-            )  # fmt: skip
+            pushed, count = send(source, sink, j, limit, graph, lists, work, 0)
             while pushed < limit:
                 least = limit - pushed
-                room = cheapest(
-                    source, sink, j, least, start, half, tail, head, up, down, weight,
-                    hidden, first, after, flow, via, distance,
-                )  # fmt: skip
-                if room == 0 and least > 1:
-                    room = cheapest(
-                        source, sink, j, 1, start, half, tail, head, up, down, weight,
-                        hidden, first, after, flow, via, distance,
-                    )  # fmt: skip
-                if room == 0:
+                carried = cheapest(source, sink, j, least, start, half, weight, graph, lists, work)
+                if carried == 0 and least > 1:
+                    carried = cheapest(source, sink, j, 1, start, half, weight, graph, lists, work)
+                if carried == 0:
                     break
-                step = min(room, limit - pushed)
+                step = min(carried, limit - pushed)
                 v = sink
                 while v != source:
                     h = via[v]
                     c = h if h < k else h - k
                     if not hidden[c]:
-                        hide(c, tail, head, hidden, listed, first, after)
+                        hide(c, graph, lists)
                     v = tail[c] if h < k else head[c]
-                count = augment(source, sink, step, tail, head, via, flow, seen, touched, count)
+                count = augment(source, sink, step, graph, work, count)
                 pushed += step
             todo -= pushed
-            settle(touched, count, flow, seen, used, 0)
+            settle(count, work, 0)
             if kind[r] != 2:
                 break
         # Downwards counted before, or upwards only now: a width is measured anew.
-        if todo > 0 and (kind[r] != 2 or holds(
-            j, kind[r], need[r], tail, head, up, down, hidden, first, after, flow, seen, touched,
-            via, queue, used,
-        ) < 0):  # fmt: skip
+        if todo > 0 and (kind[r] != 2 or holds(j, kind[r], need[r], graph, lists, work) < 0):
             return r
     return -1
 
 
-def holds(
-    j: int, kind: int, need: int,
-    tail: NDArray[np.int64], head: NDArray[np.int64],
-    up: NDArray[np.int64], down: NDArray[np.int64],
-    hidden: NDArray[np.bool_], first: NDArray[np.int64], after: NDArray[np.int64],
-    flow: NDArray[np.int64], seen: NDArray[np.bool_], touched: NDArray[np.int64],
-    via: NDArray[np.int64], queue: NDArray[np.int64], used: NDArray[np.int64],
-) -> int:  # fmt: skip
+def holds(j: int, kind: int, need: int, graph: Graph, lists: Suppressed, work: Work) -> int:
     """Find cells (into `used`) that show a requirement to hold; their number, or -1."""
+    tail, head, up, down = graph
     todo = need
     kept = 0
     for turn in range(2):
@@ -305,22 +327,15 @@ def holds(
             todo -= limit
             continue
         source, sink = (head[j], tail[j]) if turn == 0 else (tail[j], head[j])
-        pushed, count = send(
-            source, sink, j, limit, tail, head, up, down, hidden,
-            first, after, flow, seen, touched, 0, via, queue,
-        )  # fmt: skip
+        pushed, count = send(source, sink, j, limit, graph, lists, work, 0)
         todo -= pushed
-        kept = settle(touched, count, flow, seen, used, kept)
+        kept = settle(count, work, kept)
     return kept if todo <= 0 else -1
 
 
 def clean(
-    tail: NDArray[np.int64], head: NDArray[np.int64],
-    up: NDArray[np.int64], down: NDArray[np.int64],
-    cell: NDArray[np.int64], kind: NDArray[np.int64], need: NDArray[np.int64],
-    order: NDArray[np.int64], hidden: NDArray[np.bool_],
-    first: NDArray[np.int64], after: NDArray[np.int64],
-) -> bool:  # fmt: skip
+    graph: Graph, wanted: Wanted, order: NDArray[np.int64], lists: Suppressed, work: Work
+) -> bool:
     """Publish cells in the given order where every requirement still holds.
 
     Each requirement keeps the cells of a flow that shows that it holds; only those that use a
@@ -330,34 +345,25 @@ def clean(
     ----------
     order : (s,) int64
         Cells to try.
-    hidden : (k,) bool
-        Read and written.
 
     Returns
     -------
     bool
         False if some requirement did not hold from the start; then nothing is changed.
     """
-    k, nodes, wanted = len(up), len(first), len(cell)
-    flow = np.zeros(k, np.int64)
-    seen = np.zeros(k, np.bool_)
-    touched = np.empty(k + 1, np.int64)
-    used = np.empty(2 * k + 2, np.int64)
-    via = np.empty(nodes, np.int64)
-    queue = np.empty(nodes, np.int64)
-    uses = [used[:0].copy() for _ in range(wanted)]
+    cell, kind, need = wanted
+    hidden = lists.hidden
+    used = work.used
+    uses = [used[:0].copy() for _ in range(len(cell))]
     for trial in range(-1, len(order)):
         if trial >= 0:
             hidden[order[trial]] = False
         again = [(0, used[:0].copy()) for _ in range(0)]
         holding = True
-        for r in range(wanted):
+        for r in range(len(cell)):
             if trial >= 0 and order[trial] not in uses[r]:
                 continue
-            kept = holds(
-                cell[r], kind[r], need[r], tail, head, up, down, hidden, first, after, flow, seen,
-                touched, via, queue, used,
-            )  # fmt: skip
+            kept = holds(cell[r], kind[r], need[r], graph, lists, work)
             if kept < 0:
                 holding = False
                 break

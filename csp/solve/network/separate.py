@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from csp.attacker import maxflow
 from csp.attacker.flow import Network, half_arcs
-from csp.attacker.maxflow import push
+from csp.attacker.maxflow import Graph, HalfArcs, Work, push, working_space
 from csp.clock import Clock
 from csp.compiled import Kernels
 from csp.solve.cuts import CutFactory, Side
 from csp.solve.network.network import HiddenNetwork
 from csp.solve.network.node_cuts import Arcs
+from csp.solve.network.paths import Wanted
 
 __all__ = ["FlowSeparator"]
 
@@ -31,11 +32,8 @@ _SUPPORT = 1e-9
 
 
 def find_misses(
-    start: NDArray[np.int64], half: NDArray[np.int64], to: NDArray[np.int64],
-    tail: NDArray[np.int64], head: NDArray[np.int64],
-    up: NDArray[np.int64], down: NDArray[np.int64], share: NDArray[np.int64], one: int,
-    cell: NDArray[np.int64], kind: NDArray[np.int64], need: NDArray[np.int64],
-    begin: int, end: int, most: int,
+    arcs: HalfArcs, graph: Graph, share: NDArray[np.int64], one: int, wanted: Wanted,
+    work: Work, begin: int, end: int, most: int,
 ) -> tuple[
     NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]
 ]:  # fmt: skip
@@ -43,14 +41,14 @@ def find_misses(
 
     Parameters
     ----------
-    start, half, to
-        Half-arcs of the support (see `csp.attacker.maxflow`).
-    tail, head, up, down : (k,) int64
+    arcs, graph
+        The support.
     share : (k,) int64
         The point, in parts of `one`. If `one` is 1 the point is a pattern and cells move by all
         their room; otherwise no cell counts for more than the need.
     one : int
-    cell, kind, need : (r,) int64
+    wanted : Wanted
+    work : Work
     begin, end : int
     most : int
         Stop after this many.
@@ -66,11 +64,10 @@ def find_misses(
         ``near[v]``) and the one nearest to the sink (from there to ``cut_begin[v + 1]``); both
         are empty where the cell's own room is the limit.
     """
-    k, nodes = len(up), len(start) - 1
-    flow = np.zeros(k, np.int64)
-    seen = np.zeros(k, np.bool_)
-    touched = np.empty(k + 1, np.int64)
-    scratch = np.empty((5, nodes), np.int64)
+    tail, head, up, down = graph
+    cell, kind, need = wanted
+    k, nodes = len(up), len(arcs.start) - 1
+    flow, touched, seen, scratch = work
     most_up, most_down = np.empty(k, np.int64), np.empty(k, np.int64)
     missed = np.empty(2 * (end - begin), np.int64)
     sides = np.empty(2 * (end - begin), np.int64)
@@ -101,10 +98,7 @@ def find_misses(
             pushed = limit
             source, sink = (head[j], tail[j]) if turn == 0 else (tail[j], head[j])
             if source != sink:
-                pushed, count = push(
-                    start, half, to, most_up, most_down, flow, source, sink, j, limit,
-                    scratch, touched, seen, 0,
-                )  # fmt: skip
+                pushed, count = push(arcs, most_up, most_down, work, source, sink, j, limit, 0)
                 if pushed < limit:
                     while used + 2 * nodes > len(cut_nodes):
                         wider = np.empty(2 * len(cut_nodes), np.int64)
@@ -115,9 +109,7 @@ def find_misses(
                             cut_nodes[used] = v
                             used += 1
                     near[found] = used
-                    reach_sink(
-                        start, half, to, most_up, most_down, flow, sink, j, scratch[0], scratch[1]
-                    )
+                    reach_sink(arcs, most_up, most_down, work, sink, j)
                     for v in range(nodes):
                         if scratch[0, v] < 0:
                             cut_nodes[used] = v
@@ -141,11 +133,12 @@ def find_misses(
 
 
 def reach_sink(
-    start: NDArray[np.int64], half: NDArray[np.int64], to: NDArray[np.int64],
-    up: NDArray[np.int64], down: NDArray[np.int64], flow: NDArray[np.int64],
-    sink: int, banned: int, level: NDArray[np.int64], queue: NDArray[np.int64],
+    arcs: HalfArcs, up: NDArray[np.int64], down: NDArray[np.int64], work: Work, sink: int,
+    banned: int,
 ) -> None:  # fmt: skip
-    """Write into `level` 0 for the nodes from which more could still flow to the sink, else -1."""
+    """Mark the nodes from which more could still flow to the sink: 0 in ``scratch[0]``, else -1."""
+    start, half, to = arcs
+    flow, level, queue = work.flow, work.scratch[0], work.scratch[1]
     k = len(up)
     level[:] = -1
     level[sink] = 0
@@ -199,9 +192,10 @@ class FlowSeparator:
         share = np.floor(np.clip(x[net.cells[support]], 0, 1) * one + 0.5 / self._one)
         needs = net.needs.at(place[net.needs.cell])
         fixed = (
-            *half_arcs(network, net.nodes), network.tail, network.head,
-            net.up[support], net.down[support], share.astype(np.int64), one,
-            needs.cell, needs.kind, needs.need,
+            half_arcs(network, net.nodes),
+            Graph(network.tail, network.head, net.up[support], net.down[support]),
+            share.astype(np.int64), one, Wanted(needs.cell, needs.kind, needs.need),
+            working_space(len(support), net.nodes),
         )  # fmt: skip
         out: list[tuple[Any, ...]] = []
         width = max(16, 20_000_000 // (len(support) + net.nodes))

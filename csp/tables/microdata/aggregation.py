@@ -22,7 +22,6 @@ from csp.errors import InputError, argument
 from csp.formats.delimited import Opened, check_plain, open_text
 from csp.formats.marks import undeclared_na, with_points
 from csp.formats.parquet import connected, is_parquet, open_parquet
-from csp.memory import size_text, taken_memory
 from csp.tables.columns import (
     TextFile,
     check_names,
@@ -32,6 +31,7 @@ from csp.tables.columns import (
     plain_relation,
 )
 from csp.tables.hierarchies.coding import negative_value, weight_not_positive
+from csp.tables.memory import size_text, taken_memory
 from csp.tables.microdata.contributions import Stage, Wanted, check_weights
 from csp.tables.microdata.duckdb_records import Source, Units, literal, trimmed
 from csp.tables.microdata.grouping import Found, Tally

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.memory import check_memory
 from csp.tables.hierarchies.hierarchy import Hierarchy
+from csp.tables.memory import check_memory
 
 __all__ = [
     "KEYS",

@@ -57,7 +57,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to tabulate; see `csp.tables.microdata.from_microdata.tabulate`.
+    """What to tabulate; see `csp.tables.microdata.options.MicrodataOptions`.
 
     Records without a number in one of the columns `answered` are left out; their codes stay.
     """

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
 from csp.exact import UNBOUNDED
-from csp.memory import memory_size
 from csp.names.calls import check_choice, check_known, whole_number
 from csp.tables.argus import Metadata
 from csp.tables.argus import hierarchies as declared
@@ -27,112 +26,31 @@ from csp.tables.margins import (
     sparse_labels,
     sparse_relations,
 )
+from csp.tables.memory import memory_size
 from csp.tables.microdata.aggregation import aggregated
 from csp.tables.microdata.combinations import check_combinations
 from csp.tables.microdata.contributions import Stage, Wanted, records_of
 from csp.tables.microdata.grouping import Found, Tally
+from csp.tables.microdata.options import MicrodataOptions
 from csp.tables.microdata.partitioned import has_workers
 from csp.tables.microdata.repeats import EACH, repeating_identifier
 from csp.tables.microdata.workers import aggregated_by_workers
 from csp.tables.units import check_rounding
 
-__all__ = ["NEGATIVE", "tabulate"]
+__all__ = ["NEGATIVE", "MicrodataOptions", "tabulate"]
 
 NEGATIVE = ("error", "abs", "shift", "split")
 """Modes for negative contributions."""
 
 
-def tabulate(
-    make: Callable[..., T],
-    data: Any,
-    by: Sequence[str],
-    value: str | None = None,
-    *,
-    contributor: str | None = None,
-    weight: str | None = None,
-    shadow: str | None = None,
-    hierarchies: Mapping[str, Hierarchy] | None = None,
-    negative: str = "error",
-    top: int | None = None,
-    decimals: int | None = None,
-    total: str | Mapping[str, str] | None = None,
-    missing: str | None = None,
-    empty: str | None = None,
-    memory: str | int | None = None,
-    progress: Callable[[Stage], None] | None = None,
-    missing_values: str = "error",
-    round: bool = False,
-) -> T:
+def tabulate(make: Callable[..., T], asked: MicrodataOptions) -> T:
     """Tabulate microdata, one record per row.
 
     Parameters
     ----------
     make : type of Table
         Makes the table of its fields: `csp.Table`, which is above the ways to fill it.
-    data : data frame, mapping of columns, path, or pair
-        Any frame narwhals knows, a DuckDB relation, a mapping of column names to sequences, the
-        path of a .csv or .parquet file, or what `csp.tables.argus.read_microdata` returns (then
-        the layout gives hierarchies and decimals where the call does not). Records of a DuckDB
-        relation, a frame of Dask or PySpark, or an Ibis expression are added up where they lie.
-    by : sequence of str
-        Columns of the table's dimensions.
-    value : str, optional
-        Column to sum. Without it the table counts records.
-    contributor : str, optional
-        Column that tells who a record belongs to (enterprise, holding). Contributions of one
-        contributor are summed within each cell, also of a margin, and those of two equal records
-        as well: nothing tells a copy from a second contribution. Without it every record is a
-        contributor of its own.
-    weight : str, optional
-        Column of sampling weights, positive. The cell is the exact sum of weight times value (its
-        scale is that of the values plus that of the weights); in the largest contributions each
-        one stands as often as its weight, rounded half up, but at least once. Frequency rules
-        count respondents, unless they say ``weighted``.
-    shadow : str, optional
-        Column of a variable that rules on contributions judge in place of `value`, as turnover for
-        investment: who contributes how much is read from it, and levels are carried over to the
-        cells as shares.
-    hierarchies : mapping of str to Hierarchy, optional
-        For columns of `by`. Others are flat, their codes in the order of the column's categories,
-        if it is categorical, and otherwise sorted.
-    negative : {"error", "abs", "shift", "split"}
-        Negative values: refused, or allowed. Cells are always sums of the values as they are;
-        the rules see absolute contributions ("abs"), contributions less the smallest one of the
-        whole table ("shift"), or the two signs apart ("split", see `csp.Contributors`).
-    top : int, optional
-        How many of the largest contributions to keep; 5 by default.
-    decimals : int, optional
-        Decimal places of the values. None finds the smallest number of places, at most 9, at
-        which all values are whole.
-    total : str or mapping of dimension to str, optional
-        Code of the total of dimensions without a hierarchy; "Total" by default. A dimension that
-        is named in a mapping is not searched for a category that is the sum of the others.
-    missing : str, optional
-        Code for records whose code is missing; without it they are refused.
-    empty : {"keep", "drop"}, optional
-        Whether combinations of codes without any record are cells of the table. "drop" leaves them
-        out, so that the table costs memory for the cells that exist; relations run over these only,
-        and a cell that is not shown is publicly known to be 0. In a table of values this changes no
-        pattern, since cells without records are structural. In a table of counts a zero may
-        otherwise be suppressed, or be sensitive, so there "drop" is for you to choose. By default
-        empty cells are kept, unless a table of values has more than a million combinations of which
-        fewer than one in four has a record; `Table.notes` says so.
-    memory : str or int, optional
-        Memory that the whole process may take, such as "2GB" or a number of bytes, for records that
-        do not fit into it: those of a .csv or .parquet file or a DuckDB relation are then added up
-        by DuckDB batch by batch, with copies of the columns on disk in the folder for temporary
-        files, which are deleted at the end. The table is the same.
-    progress : callable, optional
-        Called with a `csp.tables.microdata.contributions.Stage` while records are added up within
-        `memory`, or where they lie.
-
-    missing_values : {"error", "drop"}
-        Records without a number in `value` (or `shadow`): refused, or left out, which the notes
-        say (`csp.inspect` counts them). A code that only such records have stays, as an empty
-        cell. Beside a table of all records the table of those who answered discloses the others by
-        difference: publish one of the two, or make the answer a dimension.
-    round : bool
-        Whether values with more decimals than `decimals` are rounded to these, ties to even.
+    asked : MicrodataOptions
 
     Returns
     -------
@@ -159,42 +77,41 @@ def tabulate(
     >>> table.labels, table.values.tolist(), table.scale
     ((('a',), ('b',), ('Total',)), [55, 20, 75], 1)
     """
-    names = dimension_names(by)
-    check_choice("negative", negative, NEGATIVE)
-    if empty is not None:
-        check_choice("empty", empty, ("keep", "drop"))
+    names = dimension_names(asked.by)
+    check_choice("negative", asked.negative, NEGATIVE)
+    if asked.empty is not None:
+        check_choice("empty", asked.empty, ("keep", "drop"))
     why = "; the rules need the largest contributions"
-    keep = 5 if top is None else whole_number("top", top, 1, why)
-    roots, told = total_codes(total, names)
-    notes = _unused(data, contributor, weight, shadow)
+    keep = 5 if asked.top is None else whole_number("top", asked.top, 1, why)
+    roots, told = total_codes(asked.total, names)
+    notes = _unused(asked)
     marked = any("<HOLDING>" in note for note in notes)
-    data, hierarchies, decimals = _from_layout(
-        data, names, value, hierarchies, decimals, roots, missing
-    )
-    data = native_frame(data)
+    asked, hierarchies = _from_layout(asked, names, roots)
+    data = native_frame(asked.data)
     check_known("hierarchies", hierarchies, names, "dimensions")
-    _check_roles(names, value, contributor, shadow)
-    check_choice("missing_values", missing_values, ("error", "drop"))
-    check_rounding(decimals, rounded=round)
-    numbers = tuple(name for name in (value, shadow) if name is not None)
+    _check_roles(names, asked)
+    check_choice("missing_values", asked.missing_values, ("error", "drop"))
+    check_rounding(asked.decimals, rounded=asked.round)
     wanted = Wanted(
-        names, value, contributor, weight, hierarchies, roots, negative, keep, decimals, missing,
-        empty, numbers if missing_values == "drop" else (), round, category_orders(data, names),
+        names, asked.value, asked.contributor, asked.weight, hierarchies, roots, asked.negative,
+        keep, asked.decimals, asked.missing, asked.empty, asked.answered, asked.round,
+        category_orders(data, names),
     )  # fmt: skip
-    limit = None if memory is None else memory_size(memory)
-    found = _found(data, wanted, limit, progress)
-    if contributor is None and not marked:
+    limit = None if asked.memory is None else memory_size(asked.memory)
+    found = _found(data, wanted, limit, asked.progress)
+    if asked.contributor is None and not marked:
         who = None
         if not _lies_elsewhere(data, limit):
-            apart = {*wanted.columns, *([shadow] if shadow else ())}
+            apart = {*wanted.columns, *([asked.shadow] if asked.shadow else ())}
             who = repeating_identifier(data, apart, found.records)
         hint = "" if who is None else f"; {who!r} repeats: contributor={who!r}?"
         notes = (*notes, f"{EACH}, since none is named{hint}")
     notes = (*notes, *_changed(wanted))
     table = _assembled(make, found, wanted, notes)
-    if shadow is not None:
-        asked = replace(wanted, value=shadow, decimals=decimals if round else None)
-        judged = _assembled(make, _found(data, asked, limit, progress), asked, ())
+    if asked.shadow is not None:
+        decimals = asked.decimals if asked.round else None
+        own = replace(wanted, value=asked.shadow, decimals=decimals)
+        judged = _assembled(make, _found(data, own, limit, asked.progress), own, ())
         assert judged.contributors is not None
         table = table.replace(contributors=judged.contributors.of_shadow())
     doubtful = [name not in hierarchies and name not in told for name in names]
@@ -217,10 +134,9 @@ def _changed(wanted: Wanted) -> Iterator[str]:
         yield f"values are rounded to {wanted.decimals} decimals"
 
 
-def _check_roles(
-    names: Sequence[str], value: str | None, contributor: str | None, shadow: str | None
-) -> None:
+def _check_roles(names: Sequence[str], asked: MicrodataOptions) -> None:
     """Refuse a column that has two roles, and a shadow of nothing."""
+    value, contributor, shadow = asked.value, asked.contributor, asked.shadow
     if contributor in names:
         msg = (
             f"the contributor {contributor!r} is a dimension too, so every inner cell would have "
@@ -323,16 +239,10 @@ def _assembled(make: Callable[..., T], found: Found, wanted: Wanted, notes: tupl
 
 
 def _from_layout(
-    data: Any,
-    names: tuple[str, ...],
-    value: str | None,
-    hierarchies: Mapping[str, Hierarchy] | None,
-    decimals: int | None,
-    roots: Mapping[str, str],
-    missing: str | None,
-) -> tuple[Any, dict[str, Hierarchy], int | None]:
+    asked: MicrodataOptions, names: tuple[str, ...], roots: Mapping[str, str]
+) -> tuple[MicrodataOptions, dict[str, Hierarchy]]:
     """Take hierarchies and decimals from a τ-ARGUS layout where the call gives none."""
-    given = dict(hierarchies or {})
+    given = dict(asked.hierarchies or {})
     for name, tree in given.items():
         if not isinstance(tree, Hierarchy):
             msg = (
@@ -340,39 +250,39 @@ def _from_layout(
                 "csp.Hierarchy.from_hrc, from_columns, from_parents or from_dict"
             )
             raise InputError(msg)
-    if not (isinstance(data, tuple) and len(data) == 2):
-        return data, given, decimals
+    if not (isinstance(asked.data, tuple) and len(asked.data) == 2):
+        return asked, given
 
-    columns, metadata = data
+    columns, metadata = asked.data
     if not isinstance(metadata, Metadata):
         msg = "a pair of data must be what csp.tables.argus.read_microdata returns"
         raise InputError(msg)
     open_names = [name for name in names if name not in given]
-    if decimals is None and value is not None:
-        decimals = metadata.variable(value).decimals
+    decimals = asked.decimals
+    if decimals is None and asked.value is not None:
+        decimals = metadata.variable(asked.value).decimals
     for name in open_names:
-        given |= declared(metadata, columns, [name], roots[name], missing)
-    return columns, given, decimals
+        given |= declared(metadata, columns, [name], roots[name], asked.missing)
+    return replace(asked, data=columns, decimals=decimals), given
 
 
-def _unused(
-    data: Any, contributor: str | None, weight: str | None, shadow: str | None
-) -> tuple[str, ...]:
+def _unused(asked: MicrodataOptions) -> tuple[str, ...]:
     """Say which variables of a τ-ARGUS layout take no part, though its flags ask for it."""
+    data = asked.data
     flagged = getattr(data[1], "flagged", None) if isinstance(data, tuple) and data[1:] else None
     if flagged is None:
         return ()
     found = []
     for flag, given, role, what in (
-        ("HOLDING", contributor, "contributor", "each record is a contributor of its own"),
-        ("WEIGHT", weight, "weight", "each record counts once"),
-        ("SHADOW", shadow, "shadow", "rules judge the values themselves"),
+        ("HOLDING", asked.contributor, "contributor", "each record is a contributor of its own"),
+        ("WEIGHT", asked.weight, "weight", "each record counts once"),
+        ("SHADOW", asked.shadow, "shadow", "rules judge the values themselves"),
     ):
         if given is None and flagged(flag):
             marked = ", ".join(map(repr, flagged(flag)))
             found.append(f"the layout marks {marked} as <{flag}>, but no {role} was named: {what}")
-    asked = [v.name for v in data[1].variables if v.request is not None]
-    if asked:
-        marked = ", ".join(map(repr, asked))
+    requests = [v.name for v in data[1].variables if v.request is not None]
+    if requests:
+        marked = ", ".join(map(repr, requests))
         found.append(f"the layout marks {marked} as <REQUEST>: the request rule is not applied")
     return tuple(found)

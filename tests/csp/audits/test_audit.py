@@ -117,8 +117,9 @@ def test_compiled_flows_equal_their_plain_twins(seed: int, nodes: int, arcs: int
     for run in (maxflow.ends, maxflow.KERNELS.compiled["ends"]):
         served, reach = np.full(2 * arcs, -1), np.zeros(2 * arcs, np.int64)
         pools = run(
-            *half_arcs(network, nodes), up, down, tail, head,
-            targets, signs, enough, 0, 2 * arcs, served, reach,
+            half_arcs(network, nodes), maxflow.Graph(tail, head, up, down),
+            maxflow.Targets(targets, signs, enough), 0, 2 * arcs, served, reach,
+            maxflow.working_space(arcs, nodes),
         )  # fmt: skip
         results.append([a.tolist() for a in (*pools, served, reach)])
     assert results[0] == results[1]

@@ -252,7 +252,7 @@ def test_too_many_combinations():
 
 
 def test_a_table_that_needs_more_memory_than_there_is_is_refused(monkeypatch):
-    monkeypatch.setattr("csp.memory.available_memory", lambda: 5_000)
+    monkeypatch.setattr("csp.tables.memory.available_memory", lambda: 5_000)
     data = {"region": ["1"], "kind": ["a"], "value": [1]}
     wanted = (
         "the table would have 36 cells, which needs about 0 MB of memory, but only 0 MB are free; "
@@ -267,19 +267,19 @@ def test_a_table_that_needs_more_memory_than_there_is_is_refused(monkeypatch):
     with pytest.raises(InputError, match="the table would have 1200 cells"):
         Table.from_array([[1, 2, 3]] * 400)
     assert tabulated(data, value="value", empty="drop").n_cells == 6
-    monkeypatch.setattr("csp.memory.available_memory", lambda: 200)
+    monkeypatch.setattr("csp.tables.memory.available_memory", lambda: 200)
     with pytest.raises(InputError, match="the table would have more than 1 cells, which needs"):
         tabulated(data, value="value", empty="drop")
 
 
 def test_sizes_are_told(monkeypatch):
-    monkeypatch.setattr("csp.memory.available_memory", lambda: 2 * 10**9)
+    monkeypatch.setattr("csp.tables.memory.available_memory", lambda: 2 * 10**9)
     with pytest.raises(
         InputError, match=r"needs about 3\.\d GB of memory, but only 2\.0 GB are free"
     ):
         check_size(10_000_000, 4)
     check_size(1_000_000, 4)
-    monkeypatch.setattr("csp.memory.available_memory", lambda: None)
+    monkeypatch.setattr("csp.tables.memory.available_memory", lambda: None)
     check_size(20_000_000, 4)
     with pytest.raises(InputError, match="20000001 cells, more than 20000000"):
         check_size(20_000_001, 1)
@@ -288,7 +288,7 @@ def test_sizes_are_told(monkeypatch):
 def test_memory_is_the_least_of_machine_group_and_limit(monkeypatch, tmp_path):
     import resource
 
-    import csp.memory as memory
+    import csp.tables.memory as memory
 
     assert memory.available_memory() > 0
     monkeypatch.setattr(memory, "_MEMINFO", tmp_path / "meminfo")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.linalg import null_space
 
 from csp.compiled import at_once
-from csp.solve.general.classes import KERNELS, Classes
+from csp.solve.general.classes import KERNELS, Cells, Classes
 from tests.support.shared import examples, uncompiled
 
 CELLS = 12
@@ -86,10 +86,10 @@ def test_the_compiled_loop_equals_its_plain_twin(seed: int, most: int, whole: bo
         rest = [keep.copy(), np.zeros(CELLS, bool), np.zeros(4, bool), np.zeros((4, 2), int)]
         keeps, moves, closed, path = rest
         blocked = keep.copy()
+        cells = Cells(*state[1:], weight, blocked)
         done = run(
-            *state, np.arange(CELLS), keeps, lines, weight, blocked, moves, closed, path, most,
-            whole,
-        )  # fmt: skip
+            state[0], cells, np.arange(CELLS), keeps, lines, moves, closed, path, most, whole
+        )
         ends.append((done, *state, *rest, blocked))
         after, member, factor = state
         assert done or member[0] != member[1]

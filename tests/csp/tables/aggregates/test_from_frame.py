@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import fields
 from difflib import SequenceMatcher
 from fractions import Fraction
+from inspect import signature
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -218,3 +221,20 @@ def test_near_codes_are_looked_for_once(monkeypatch) -> None:
         with pytest.raises(InputError, match=r"row 1: code 'B000' .* \(did you mean 'A000'"):
             tabulate(data, ["g"], "n", hierarchies={"g": tree})
         assert len(looked_at) == len(tree.codes)
+
+
+@pytest.mark.parametrize(
+    ("call", "reader"),
+    [
+        (Table.from_frame, "csp.tables.aggregates.from_frame.table_from_frame"),
+        (Table.from_microdata, "csp.tables.microdata.from_microdata.tabulate"),
+    ],
+)
+def test_every_argument_arrives_under_its_own_name(
+    call: Any, reader: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = {name: object() for name in signature(call).parameters}
+    monkeypatch.setattr(reader, lambda _, asked: asked)
+    asked = call(**given)
+    assert {part.name for part in fields(asked)} == set(given)
+    assert all(getattr(asked, name) is value for name, value in given.items())
