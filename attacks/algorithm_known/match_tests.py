@@ -35,7 +35,6 @@ __all__ = [
     "published_as",
 ]
 
-_BLOCK = 64
 _BEFORE = "a table was tested"
 
 

@@ -216,7 +216,8 @@ def conditions(field: Field, matrix: csr_array, attackers: Attackers | None = No
     if attackers is None:
         return rows
     primary = np.flatnonzero(field.problem.primary[cell[own]])
-    known = against_insiders(csr_array(rows[primary]), cell[own[primary]], attackers)
+    about = cell[own[primary]].astype(np.int64)
+    known = against_insiders(csr_array(rows[primary]), about, attackers)
     return csr_array(vstack([rows, known]))
 
 
