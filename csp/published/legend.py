@@ -20,11 +20,15 @@ _MEANINGS = (
     (
         "withheld",
         r"suppress|withh[eo]ld|confidential|disclos|secre(?:t|cy)|privacy|anonym|"
-        r"for publication|not (?:to be |for )?publi|not (?:shown|released)|"
+        r"for publication|not (?:to be |for )?publi|(?:not|none) (?:shown|released)|"
         r"geheim|vertraulich|unterdr\u00fcckt|zahlenwert unbekannt|confidentiel|secret statistique",
     ),
     # Whatever stands beside it, a small number is neither 0 nor not available.
-    ("", r"(?:less|fewer) than|round(?:s|ed) to|weniger als|gerundet"),
+    (
+        "",
+        r"(?:less|fewer) than|round(?:s|ed) to|weniger als|gerundet|"
+        r"non-? ?zero|(?:than|above|from) zero",
+    ),
     (
         "unknown",
         r"not (?:yet )?available|unavailable|unreliable|not reliable|missing|no data|unknown|"
