@@ -22,6 +22,8 @@ from csp.mechanism import Mechanism
 from csp.problem.problem import Problem
 from csp.release.completion import complete
 from csp.release.release import Release
+from csp.rules.base import parts_of
+from csp.rules.frequency import MinFrequency, Zero
 from csp.tables.cells import as_flags
 from csp.tables.codes import Labels
 from csp.tables.table import Table
@@ -330,23 +332,39 @@ def _value_rules(
     release: Release, mechanism: Mechanism, table: Table, cells: NDArray[np.int64],
     lower: NDArray[np.int64], upper: NDArray[np.int64], clock: Clock,
 ) -> ValueRules | None:  # fmt: skip
-    """Ask the mechanism about every value of every cell, as cells of one table without relations.
+    """Ask the mechanism about every value of every cell; relations play no part in that.
 
     None if the time runs out first.
     """
     k, width = len(cells), int((upper - lower).max()) + 1
     value = np.minimum(lower[:, None] + np.arange(width), upper[:, None])
-    shown = np.repeat(cells, width)
-    every = table.replace(
-        values=value.ravel(), relations=csr_array((0, k * width), dtype=np.int64),
-        lower=table.lower[shown], upper=table.upper[shown],
-        labels=Labels.product([list(map(str, range(size))) for size in (k, width)]),
-        names=("cell", "value"), roots=("", ""), structural=None, parts=(),
-    )  # fmt: skip
-    asked = mechanism.requirements(every, mechanism.public_cells(table)[shown])
-    primary = asked.primary.reshape(k, width)
-    levels = np.stack([asked.lpl, asked.upl, asked.spl]).reshape(3, k, width) * primary
-    cost = mechanism.costs(every)[0].reshape(k, width)
+    primary = np.zeros((k, width), bool)
+    levels, cost = np.zeros((3, k, width), np.int64), np.zeros((k, width), np.int64)
+    public = mechanism.public_cells(table)
+    # Where labels play no part either, all values are cells of one table.
+    if callable(mechanism.cost) or not all(
+        isinstance(part, MinFrequency | Zero) for part in parts_of(mechanism.rules)
+    ):
+        alone = table.replace(relations=csr_array((0, table.n_cells), dtype=np.int64))
+        for t in range(width):
+            if clock.over:
+                return None
+            values = table.values.copy()
+            values[cells] = value[:, t]
+            answer = _answers(mechanism, alone.replace(values=values), public)
+            for kept, part in zip((primary, levels, cost), answer, strict=True):
+                kept[..., t] = part[..., cells]
+    else:
+        shown = np.repeat(cells, width)
+        every = table.replace(
+            values=value.ravel(), relations=csr_array((0, k * width), dtype=np.int64),
+            lower=table.lower[shown], upper=table.upper[shown],
+            labels=Labels.product([list(map(str, range(size))) for size in (k, width)]),
+            names=("cell", "value"), roots=("", ""), structural=None, parts=(),
+        )  # fmt: skip
+        answer = _answers(mechanism, every, public[shown])
+        for kept, part in zip((primary, levels, cost), answer, strict=True):
+            kept[...] = part.reshape(kept.shape)
     # An attacker who does not know that cells are whole sees more; the proof of a match checks
     # that exactly, so a little more may be let through here.
     low, high = lower[:, None].astype(float), upper[:, None].astype(float)
@@ -358,3 +376,12 @@ def _value_rules(
         low, high = ends.lower[cells][:, None] - 1e-6, ends.upper[cells][:, None] + 1e-6
     reached = (value - levels[0] >= low) & (value + levels[1] <= high) & (levels[2] <= high - low)
     return ValueRules(primary, levels, cost, ~primary | reached)
+
+
+def _answers(
+    mechanism: Mechanism, table: Table, public: NDArray[np.bool_]
+) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
+    """Which cells of a table are primary (n,), their levels (3, n), and costs (n,)."""
+    asked = mechanism.requirements(table, public)
+    levels = np.stack([asked.lpl, asked.upl, asked.spl]) * asked.primary
+    return asked.primary, levels, mechanism.costs(table)[0]

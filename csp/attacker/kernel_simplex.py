@@ -27,8 +27,10 @@ __all__ = ["KEEPS", "KERNELS", "MISSES", "UNDECIDED", "KernelForm"]
 MISSES, KEEPS, UNDECIDED = 0, 1, 2
 """Whether a pattern keeps all levels of a table."""
 
-_ENTRY, _ROOM = 2**18, 2**24
-"""Entries of a form, and rooms and levels, up to which sums of products stay below 2**62."""
+_ENTRY, _ROOM, _WAY = 2**18, 2**24, 2**44
+"""Entries of a form, rooms and levels, and ways to a bound times the divisor, up to which products
+of two of these with an entry stay below 2**62. (A cell without one bound may be far from the other
+one.)"""
 
 _SMALL = 3_000
 """Entries of a form times tables up to which plain Python takes some hundredths of a second."""
@@ -127,10 +129,11 @@ def pivot(matrix: Any, divisor: int, row: int, column: int) -> int:
                     matrix[i, j] = sign * (turned // divisor)
                     most = max(most, abs(matrix[i, j]))
             matrix[i, column] = sign * held
+            most = max(most, abs(held))
     for j in range(matrix.shape[1]):
         matrix[row, j] = 0
     matrix[row, column] = abs(size)
-    return abs(size) if most <= 2**18 else 0
+    return abs(size) if most <= _ENTRY else 0
 
 
 def place_of(matrix: Any, at: Any, row: int) -> int:
@@ -185,16 +188,17 @@ def climb(
     divisor : int
         0 if the numbers became too large.
     reach : int
-        How far it went, times the divisor.
+        How far it went, times the divisor; no more than it has to.
     best : int
         How far it went by a deviation in whole units.
     """
     m, best, careful = matrix.shape[0], 0, 0
     for _ in range(1000):
         # Nothing moves at the beginning: it can always stay where it is.
-        reach = max(0, sign * place_of(matrix, at, row))
-        if reach > best * divisor and is_whole(matrix, divisor, at):
-            best = reach // divisor
+        place = sign * place_of(matrix, at, row)
+        reach = min(max(0, place), need * divisor)
+        if place > best * divisor and is_whole(matrix, divisor, at):
+            best = place // divisor
         if best >= need or (not whole and reach >= need * divisor):
             return divisor, reach, best
         entering = enter(matrix, columns, at, down, up, row, sign, careful)
@@ -215,6 +219,8 @@ def climb(
                 continue
             place = place_of(matrix, at, i)
             room = up[i] * divisor - place if slope > 0 else down[i] * divisor + place
+            if room > _WAY:
+                return 0, 0, 0
             steep = abs(slope)
             if far < 0 or room * size < far * steep:
                 far, size, leaving, ends = room, steep, i, up[i] if slope > 0 else -down[i]

@@ -19,8 +19,15 @@ _MEANINGS = (
     ("", r"less than half|weniger als die h\u00e4lfte"),
     (
         "withheld",
-        r"suppress|withh[eo]ld|confidential|not disclos|non-disclos|avoid disclos|secre(?:t|cy)|"
+        r"suppress|withh[eo]ld|confidential|disclos|secre(?:t|cy)|privacy|anonym|"
+        r"for publication|not (?:to be |for )?publi|(?:not|none) (?:shown|released)|"
         r"geheim|vertraulich|unterdr\u00fcckt|zahlenwert unbekannt|confidentiel|secret statistique",
+    ),
+    # Whatever stands beside it, a small number is neither 0 nor not available.
+    (
+        "",
+        r"(?:less|fewer) than|round(?:s|ed) to|weniger als|gerundet|"
+        r"non-? ?zero|(?:than|above|from) zero",
     ),
     (
         "unknown",

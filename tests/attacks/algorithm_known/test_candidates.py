@@ -12,7 +12,7 @@ from sympy.matrices.normalforms import smith_normal_form
 from attacks import matching
 from attacks.algorithm_known import match_tests
 from attacks.algorithm_known.match_tests import SolverTest
-from csp import Mechanism, MinFrequency, Table
+from csp import Manual, Mechanism, MinFrequency, Table
 from csp.release.release import Release
 from tests.support import oracles
 
@@ -93,3 +93,34 @@ def test_a_network_attack_shows_the_same_kernel() -> None:
     found = matching(release, mechanism)
     assert is_whole_kernel(release, found.cells, found.kernel)
     assert found.kernel.shape == (len(found.cells), found.fibre.dimension)
+
+
+def dearer_by_label(table: Table) -> np.ndarray:
+    """Cells of the third column cost 30 more than their value."""
+    return table.values + 30 * np.array([label[1] == "3" for label in table.labels])
+
+
+dearer_by_label.cellwise = True  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("rules", "cost"),
+    [
+        (Manual([("1", "2")], width=4), "value"),
+        (Manual([False] * 5 + [True] + [False] * 10, margin=60), "value"),
+        (Manual([("2", "3")], width=4) | MinFrequency(3), "unit"),
+        (MinFrequency(5), dearer_by_label),
+    ],
+)
+def test_rules_and_costs_that_look_at_labels_are_asked_about_the_cells_themselves(
+    rules: Any, cost: Any
+) -> None:
+    mechanism = Mechanism(rules, cost=cost)
+    _, release = released([[5, 3, 7], [6, 4, 2], [8, 9, 6]], mechanism)
+    ways = [matching(release, mechanism, method=m) for m in ("auto", "reference")]
+    for found in ways:
+        assert found.complete
+    one, other = ways
+    assert one.lower.tolist() == other.lower.tolist()
+    assert one.upper.tolist() == other.upper.tolist()
+    assert one.verdict.tolist() == other.verdict.tolist()
