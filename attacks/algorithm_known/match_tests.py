@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from contextlib import suppress as suppressed
 from functools import partial
 
 import numpy as np
@@ -17,7 +18,7 @@ from attacks.algorithm_known.carried_proofs import Carried, KnownPatterns
 from attacks.algorithm_known.preferred_pattern import PreferredPattern
 from attacks.algorithm_known.public_view import BlackBoxView, PublicView, View
 from csp.clock import UNLIMITED, Clock
-from csp.errors import InputError, OutOfTime, Unprotectable
+from csp.errors import InputError, OutOfTime, SolverError, Unprotectable
 from csp.exact import UNBOUNDED
 from csp.problem.problem import Problem
 from csp.solve import suppress
@@ -293,7 +294,8 @@ class SolverTest(MatchTest):
                 self._carried = Carried(problem, self._largest_room(problem))
             search = PreferredPattern(problem, pattern, self._carried, self._known, clock)
             if search.applies:
-                return search.run()
+                with suppressed(SolverError):
+                    return search.run()
         found = suppress(problem, integer=self._view.integer, time_limit=clock.seconds)
         if self._is_better(problem, found.pattern):
             return found.pattern

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from attacks.algorithm_known.carried_proofs import Carried, KnownPatterns, NotedCutter
 from csp.clock import Clock
-from csp.errors import OutOfTime
+from csp.errors import OutOfTime, SolverError
 from csp.problem.problem import Problem
 from csp.solve.cuts import outside_cut, round_up, smallest_step
 from csp.solve.exact.choice import GAVE_UP, NONE
@@ -79,6 +79,8 @@ class PreferredPattern:
         ------
         OutOfTime
             If the time runs out first.
+        SolverError
+            If floating point does not tell costs apart.
         """
         self._cutter = NotedCutter(self._problem, self._carried)
         self._separator = Separator(self._problem, self._cutter)
@@ -134,11 +136,14 @@ class PreferredPattern:
         self, objective: NDArray[np.float64], beaten: int, candidates: NDArray[np.bool_],
         kept: NDArray[np.bool_], limits: list[tuple[NDArray[np.int64], int]], *, step: float,
     ) -> NDArray[np.bool_] | None:  # fmt: skip
-        """Find a safe pattern whose objective is below the published one's; None if none is."""
+        """Find a safe pattern whose objective is below the published one's; None if none is.
+
+        Limits are counted again in whole numbers: a program keeps to them within its tolerance.
+        """
         problem, whole = self._problem, objective.astype(np.int64)
         # Any pattern below the published one will do: a row in place of an objective, which takes
         # two thirds of the time (825 candidates of a 4x4x4 table: 37 and 23 s in programs).
-        limits = [*limits, (whole, beaten - int(step))]
+        fixed, limits = limits, [*limits, (whole, beaten - int(step))]
         nodes, near, asked = _NODES, self._pattern, np.zeros_like(objective)
         while True:
             self._clock.check("a table was tested")
@@ -163,6 +168,9 @@ class PreferredPattern:
                     raise OutOfTime(msg)
                 found = answer.x > 0.5
             near = found
+            if any(int(weights[found & problem.free].sum()) > top for weights, top in fixed):
+                msg = "an integer program did not keep to the cost of the published pattern"
+                raise SolverError(msg)
             if int(whole[found & problem.free].sum()) >= beaten:
                 if asked.any():
                     return None
