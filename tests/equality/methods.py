@@ -259,6 +259,8 @@ def showing_classes(root: Path) -> set[str]:
             for node in ast.parse(path.read_text()).body:
                 if not isinstance(node, ast.ClassDef) or node.name.startswith("_"):
                     continue
+                if any(isinstance(base, ast.Name) and base.id == "Protocol" for base in node.bases):
+                    continue
                 names = {one.name for one in node.body if isinstance(one, ast.FunctionDef)}
                 if names & {"summary", "to_columns", "to_frame", "_repr_html_", "facts"}:
                     found.add(node.name)

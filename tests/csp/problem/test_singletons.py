@@ -190,6 +190,6 @@ def test_a_table_with_many_lone_contributors_is_guarded_without_suppressing_ever
     found = protect(table, "P(10,1)|FREQ(3,10)", gap=0.6)
     assert found.problem.alone.any()
     assert found.guards == ("outsider", "singletons")
-    unguarded = protect(table, "P(10,1)|FREQ(3,10)", singletons=False, gap=0.6)
+    unguarded = protect(table, "P(10,1)|FREQ(3,10)", singletons=False, gap=0.1)
     assert unguarded.suppression.cost <= found.suppression.cost < found.problem.free.sum() / 3
     assert not audit(found.problem, unguarded.pattern).safe
