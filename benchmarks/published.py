@@ -3,7 +3,8 @@
 Employment of drawn County Business Patterns in three sizes. Each size runs in a process of its own:
 seconds to read the list, to judge it, and the most memory that the process ever held. Beside it a
 plain linear program per cell: one model of all relations, of which cell after cell is made least
-and largest, for a minute; all cells would take proportionally long.
+and largest, for a minute; all cells would take proportionally long. ``programs SIZE SECONDS`` gives
+it any time, and ``judge SIZE`` is one of the runs.
 
 ``python -m benchmarks.published whole`` draws counts of three dimensions, one nested, of which
 narrow ranges are published: there whole numbers disclose more than fractions do. The cells that
