@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from cellveil.requests.option import Repeated
+from cellveil.requests.outputs import House
 from csp.clock import Clock
 from csp.errors import InputError
 from csp.mechanism import Protected
@@ -58,8 +60,6 @@ def excel(
     # Methods of `csp.Protected`: loaded when they are called.
     from cellveil.io.files import result_columns
     from cellveil.io.results import write_result
-    from cellveil.requests.option import Repeated
-    from cellveil.requests.outputs import House
 
     below = [footnotes] if isinstance(footnotes, str) else footnotes
     house = House(mark=mark, title=title, footnote=tuple(map(Repeated, below)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from cellveil.app.serve import serve
 from cellveil.cli.options import argument, flag, option
 from cellveil.front import refuse
 
@@ -51,5 +50,7 @@ def page(
         refuse("the page needs Shiny; pip install 'cellveil[app]'")
     if data is not None and not data.is_file():
         refuse(f"there is no file {str(data)!r}")
+    # What it is served with is an extra, without which this command still has to say so.
+    from cellveil.app.serve import serve
 
     serve(data, address=address, port=port, browser=browser, idle=60 * idle or None)

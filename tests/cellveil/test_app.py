@@ -1024,3 +1024,29 @@ def test_help_begins_with_an_example_that_the_command_takes() -> None:
         with command.make_context(words[-1], rest[len(words) :]):
             seen += 1
     assert seen > 15
+
+
+def test_without_the_extras_of_the_page_commands_help_and_refuse() -> None:
+    """Shiny and uvicorn come with an extra; the program answers as well without them."""
+    program = "\n".join(
+        (
+            "import sys",
+            "from importlib import util",
+            "found = util.find_spec",
+            "util.find_spec = lambda name, *a: None if name == 'shiny' else found(name, *a)",
+            "for name in ('shiny', 'uvicorn', 'starlette'):",
+            "    sys.modules[name] = None",
+            "from cellveil.cli.app import app",
+            "app(sys.argv[1:])",
+        )
+    )
+
+    def ended(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", program, *words], capture_output=True, text=True, check=False
+        )
+
+    assert ended("app", "--help").returncode == 0
+    refused = ended("app")
+    assert refused.returncode == 2
+    assert "pip install 'cellveil[app]'" in refused.stderr
