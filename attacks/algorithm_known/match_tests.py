@@ -97,7 +97,7 @@ class MatchTest(ABC):
         """
 
     def excludes(self, tables: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which of some tables (t, k) are no matches by what is known already: (t,) bool."""
+        """Which of some tables (t, k) cannot match by what is known already: (t,) bool."""
         return np.zeros(len(tables), dtype=bool)
 
     def among(self, tables: NDArray[np.int64], clock: Clock = UNLIMITED) -> NDArray[np.bool_]:
