@@ -50,6 +50,19 @@ print(compile_together((sys.modules["caller"],), names, given)["top"](1))
 """
 
 
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder of the test's own for modules and for what numba keeps of them.
+
+    numba reads its setting again at the next compilation after the variable changed, so a test that
+    left either behind would move the folder of a later test between two compilations.
+    """
+    folder = str(tmp_path / "cache")
+    monkeypatch.setattr("numba.config.CACHE_DIR", folder)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", folder)
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+
 @pytest.mark.parametrize("changed", ["callee", "inner"])
 def test_a_change_in_another_file_is_seen(changed: str, tmp_path: Path) -> None:
     def run(**amounts: int) -> int:
@@ -106,27 +119,26 @@ def test_what_was_compiled_before_a_module_moved_is_left_alone(tmp_path: Path) -
     assert run("after") == 3
 
 
+@pytest.mark.usefixtures("kept")
 def test_small_work_is_compiled_once_that_pays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "spun.py").write_text("def spin(n):\n    return n + 1\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     kernels = Kernels("spun", "spin")
     made.remove(kernels)
     assert kernels.choose(small=True) is kernels.plain
     assert kernels.run("spin", 1, small=True) == 2
     assert kernels.choose(small=True) is kernels.plain
-    monkeypatch.setattr(Kernels, "IMPORTING", 0.0)
-    monkeypatch.setattr(Kernels, "LOADING", 0.0)
-    with uncompiled(kernels):
+    with monkeypatch.context() as patch:
+        patch.setattr(Kernels, "IMPORTING", 0.0)
+        patch.setattr(Kernels, "LOADING", 0.0)
+        with uncompiled(kernels):
+            assert kernels.choose(small=True) is kernels.plain
+            assert kernels.run("spin", 1, small=False) == 2
         assert kernels.choose(small=True) is kernels.plain
-        assert kernels.run("spin", 1, small=False) == 2
-    assert kernels.choose(small=True) is kernels.plain
-    monkeypatch.setattr(Kernels, "COMPILING", 0.0)
-    assert kernels.choose(small=True) is kernels.compiled
+        patch.setattr(Kernels, "COMPILING", 0.0)
+        assert kernels.choose(small=True) is kernels.compiled
     # What is compiled once is used from then on.
-    monkeypatch.undo()
     assert kernels.choose(small=True) is kernels.compiled
     assert kernels.run("spin", 1, small=True) == 2
     assert kernels.compiled["spin"].signatures
@@ -144,14 +156,11 @@ def test_numba_is_compiled_through_one_door() -> None:
             assert "njit(" not in text or path.name == "compiled.py", path
 
 
-def test_compiling_is_left_out_of_time_limits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("kept")
+def test_compiling_is_left_out_of_time_limits(tmp_path: Path) -> None:
     (tmp_path / "fresh.py").write_text(
         "def first(n):\n    return n\n\ndef second(n):\n    return n + 1\n"
     )
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     kernels = Kernels("fresh", "first", "second")
     made.remove(kernels)
     # numba makes itself ready at the first call of all.
@@ -188,13 +197,9 @@ def test_a_terminal_is_told_once_that_numba_compiles(tmp_path: Path) -> None:
     assert piped.stderr == b""
 
 
-def test_what_plain_work_would_take_counts_beforehand(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("kept")
+def test_what_plain_work_would_take_counts_beforehand(tmp_path: Path) -> None:
     (tmp_path / "counted.py").write_text("def spin(n):\n    return n + 1\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))  # numba reads it now and then
     new, patient = Kernels("counted", "spin"), Kernels("counted", "spin", compiling=9.0)
     # With nothing kept on disk it is compiling that must pay, which takes some longer than others.
     assert new.choose(small=True, seconds=0.9) is new.plain
@@ -208,10 +213,9 @@ def test_what_plain_work_would_take_counts_beforehand(
     del made[-3:]
 
 
+@pytest.mark.usefixtures("kept")
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows delivers no signal to itself")
-def test_interrupts_are_heard_after_plain_work_as_after_compiled(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupts_are_heard_after_plain_work_as_after_compiled(tmp_path: Path) -> None:
     (tmp_path / "halved.py").write_text(
         "import os, signal\n"
         "def move(pair):\n"
@@ -219,7 +223,6 @@ def test_interrupts_are_heard_after_plain_work_as_after_compiled(
         "    os.kill(os.getpid(), signal.SIGINT)\n"
         "    pair[1] += 1\n"
     )
-    monkeypatch.syspath_prepend(str(tmp_path))
     kernels = Kernels("halved", "move")
     made.remove(kernels)
     pair, handler = [1, 0], signal.getsignal(signal.SIGINT)
@@ -229,6 +232,7 @@ def test_interrupts_are_heard_after_plain_work_as_after_compiled(
     assert signal.getsignal(signal.SIGINT) is handler
 
 
+@pytest.mark.usefixtures("kept")
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows delivers no signal to itself")
 def test_an_interrupt_while_what_is_kept_is_loaded_is_heard_after_the_call(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -237,7 +241,6 @@ def test_an_interrupt_while_what_is_kept_is_loaded_is_heard_after_the_call(
     from numba.core.caching import IndexDataCacheFile
 
     (tmp_path / "moved.py").write_text("def move(pair):\n    pair[0] -= 1\n    pair[1] += 1\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
     first, later = (Kernels("moved", "move") for _ in range(2))
     del made[-2:]
     pair = np.array([5, 0])
@@ -256,11 +259,11 @@ def test_an_interrupt_while_what_is_kept_is_loaded_is_heard_after_the_call(
     assert pair.tolist() == [2, 3]
 
 
+@pytest.mark.usefixtures("kept")
 def test_an_interrupt_while_numba_compiles_is_an_interrupt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "stopped.py").write_text("def move(pair):\n    pair[0] -= 1\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
     kernels = Kernels("stopped", "move")
     made.remove(kernels)
     monkeypatch.setattr(kernels, "_is_kept", lambda _: False)
@@ -275,13 +278,13 @@ def test_an_interrupt_while_numba_compiles_is_an_interrupt(
             kernels.run("move", [1], small=False)
 
 
+@pytest.mark.usefixtures("kept")
 def test_nowhere_to_keep_what_is_compiled_is_no_reason_to_stop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from numba.core import caching
 
     (tmp_path / "homeless.py").write_text("def spin(n):\n    return n + 1\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
     # So numba finds no folder, not even as root.
     monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])
     kernels = Kernels("homeless", "spin")
