@@ -22,7 +22,7 @@ from attacks.published_findings import (
 )
 from attacks.release_alone.bound_proofs import Proof
 from attacks.release_alone.cell_sums import Sum, disclosed_sums
-from attacks.release_alone.contradictions import contradictions
+from attacks.release_alone.contradictions import Contradiction, contradictions
 from attacks.release_alone.disclosed_cells import Disclosure, disclosed_of
 from csp.audits.audit import judge
 from csp.clock import Clock
@@ -86,7 +86,8 @@ def audit_published(
     Raises
     ------
     InputError
-        If nothing is withheld, nothing adds up, or only fractions are consistent with the table.
+        If nothing is withheld and all adds up, no relation is known, or only fractions are
+        consistent with the table.
     OutOfTime
         If the time limit passed before the intervals were known.
 
@@ -112,6 +113,8 @@ def audit_published(
         msg = f"percent must be 0 or more, got {percent!r}"
         raise InputError(msg)
     if not release.withheld.any() and not release.pattern.any():
+        if wrong := contradictions(release, time_limit=clock.seconds):
+            return _contradicted(release, wrong, share)
         msg = (
             "no cell is withheld: every value is published, so there is nothing to work out; if "
             f"values are rounded, say to what with {argument('rounded')}"
@@ -126,7 +129,6 @@ def audit_published(
             "protected first"
         )
         raise InputError(msg)
-    none = np.zeros(0, dtype=bool)
     if int(release.pattern.sum()) > _LARGE:
         return _audit_large(release, share, clock, integer=integer, mend=mend)
     try:
@@ -135,10 +137,7 @@ def audit_published(
         wrong = contradictions(release, time_limit=clock.seconds)
         if not wrong:
             raise
-        return PublishedAudit(
-            release, wrong, None, none, none, none, share, {}, (), {}, None, mend_is_least=False,
-            cut_short=(),
-        )  # fmt: skip
+        return _contradicted(release, wrong, share)
     found = disclosed_of(release, table, integer=integer, clock=clock)
     secret = release.withheld[found.cells]
     low, high = closest_ends(found)
@@ -180,11 +179,21 @@ def audit_published(
     )  # fmt: skip
 
 
+def _contradicted(
+    release: Release, wrong: tuple[Contradiction, ...], share: Fraction
+) -> PublishedAudit:
+    """Return what is said where nothing can be inferred."""
+    none = np.zeros(0, dtype=bool)
+    return PublishedAudit(
+        release, wrong, None, none, none, none, share, {}, (), {}, None, mend_is_least=False,
+        cut_short=(),
+    )  # fmt: skip
+
+
 def _audit_large(
     release: Release, share: Fraction, clock: Clock, *, integer: bool, mend: bool
 ) -> PublishedAudit:
     """Audit a table that has too many withheld cells for a program for each."""
-    none = np.zeros(0, dtype=bool)
     try:
         found = determined_cells(release, integer=integer, time_limit=clock.seconds)
     except InputError as error:
@@ -194,10 +203,7 @@ def _audit_large(
             raise error from None
         if not wrong:
             raise
-        return PublishedAudit(
-            release, wrong, None, none, none, none, share, {}, (), {}, None, mend_is_least=False,
-            cut_short=(),
-        )  # fmt: skip
+        return _contradicted(release, wrong, share)
     secret = release.withheld[found.cells]
     widths = judged_widths(found, share, clock.within(_DECIDED), integer=integer)
     found = replace(found, lower=widths.lower, upper=widths.upper)

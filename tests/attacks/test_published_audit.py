@@ -286,6 +286,13 @@ def test_percent_says_what_is_narrow() -> None:
     assert sum(want) == 4
 
 
+def test_a_wrong_total_is_named_where_nothing_is_withheld() -> None:
+    wrong = Release.from_frame(printed([[10, 20, 31], [5, 6, 11], [15, 26, 42]]))
+    off = {(one.rows, one.amount) for one in attacks.audit_published(wrong).contradictions}
+    # Of three columns and three rows, in this order, the first and the last row are off by one.
+    assert off == {((3,), 1), ((5,), 1)}
+
+
 def test_what_cannot_be_audited_is_named() -> None:
     with pytest.raises(InputError, match="every value is published"):
         attacks.audit_published(
