@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from attacks.algorithm_known.public_view import PublicView
 from csp.attacker.kernel_simplex import KEEPS, UNDECIDED, KernelForm
-from csp.attacker.view import room
 from csp.audits.audit import audit
 from csp.clock import Clock
 from csp.exact import UNBOUNDED
 from csp.problem.problem import Problem
+from csp.problem.requirements import room
 from csp.solve.cuts import Cut, CutFactory, Side, least_weight
 
 __all__ = ["Carried", "Inequalities", "KnownPatterns", "NotedCutter"]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.exact import UNBOUNDED
+from csp.problem.requirements import room
 from csp.tables.table import Table
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NOTHING", "Deviation", "Extreme", "View", "components", "graph_parts", "largest_room",
-    "positions", "room",
+    "positions",
 ]  # fmt: skip
 
 NOTHING = np.empty(0, np.int64)
@@ -155,18 +156,6 @@ class Extreme:
         full = np.zeros(k, dtype=self.steps.dtype)
         full[self.moved] = self.steps
         return full
-
-
-def room(table: Table) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Room above and below every true value, UNBOUNDED where there is no bound.
-
-    Returns
-    -------
-    up, down : (n,) int64
-    """
-    up = np.where(table.upper >= UNBOUNDED, UNBOUNDED, table.upper - table.values)
-    down = np.where(table.lower <= -UNBOUNDED, UNBOUNDED, table.values - table.lower)
-    return up, down
 
 
 def positions(

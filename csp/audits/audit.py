@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from csp.attacker.view import room
 from csp.audits.claims import Certificate, Claim
 from csp.audits.intervals import as_arrays, interval_claims
 from csp.audits.singletons import settle_singletons
@@ -30,7 +29,7 @@ from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, InputError, OutOfTime
 from csp.names.calls import expect, named_errors
 from csp.problem.problem import Problem
-from csp.problem.requirements import shared_levels
+from csp.problem.requirements import room, shared_levels
 from csp.rules import union_sensitive
 from csp.tables.cross.html import notebook_facts
 from csp.tables.patterns import as_pattern

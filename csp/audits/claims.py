@@ -28,9 +28,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.attacker.view import NOTHING, room
+from csp.attacker.view import NOTHING
 from csp.errors import CertificateError
 from csp.exact import UNBOUNDED
+from csp.problem.requirements import room
 from csp.tables.table import Table
 
 __all__ = ["Certificate", "Claim"]

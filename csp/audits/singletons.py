@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.attacker.boxes import Boxes
-from csp.attacker.view import Deviation, room
+from csp.attacker.view import Deviation
 from csp.audits.claims import Claim
 from csp.audits.intervals import interval_claims
 from csp.audits.violations import Violation, largest_levels, short_of_levels
 from csp.clock import Clock
 from csp.problem.problem import Problem
+from csp.problem.requirements import room
 from csp.problem.singletons import Attackers
 from csp.tables.table import Table
 

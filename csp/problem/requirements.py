@@ -7,9 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.exact import UNBOUNDED
 from csp.problem.problem import Problem
+from csp.tables.table import Table
 
-__all__ = ["DOWN", "SLIDE", "UP", "Needs", "shared_levels"]
+__all__ = ["DOWN", "SLIDE", "UP", "Needs", "implied_levels", "room", "shared_levels"]
 
 UP, DOWN, SLIDE = 0, 1, 2
 
@@ -39,10 +41,8 @@ class Needs:
     def of(cls, problem: Problem) -> Needs:
         """Read the requirements of a problem, but those that others imply."""
         p = np.flatnonzero(problem.primary)
-        slides = problem.spl[p] > problem.lpl[p] + problem.upl[p]
-        levels = (problem.upl[p], problem.lpl[p], np.where(slides, problem.spl[p], 0))
         kind = np.repeat([UP, DOWN, SLIDE], len(p)).astype(np.int64)
-        cell, need = np.tile(p, 3), np.concatenate(levels).astype(np.int64)
+        cell, need = np.tile(p, 3), implied_levels(problem)[:, p].ravel()
         kept = need > 0
         return cls(cell[kept], kind[kept], need[kept])
 
@@ -54,6 +54,41 @@ class Needs:
         """Return the same requirements, the largest first."""
         order = np.lexsort((self.kind, self.cell, -self.need))
         return Needs(self.cell[order], self.kind[order], self.need[order])
+
+
+def implied_levels(problem: Problem) -> NDArray[np.int64]:
+    """How far each cell has to rise, to fall, and both together, in every safe pattern.
+
+    What one side of a cell has no room for, a sliding level asks of the other side; where the two
+    sides suffice, nothing else is asked. A count of 1 falls by 1 at most, so that it rises by 3
+    wherever its interval has a width of 4. One side says more of the other cells than both do: a
+    cell of any size can rise.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Returns
+    -------
+    (3, n) int64
+        By `UP`, `DOWN` and `SLIDE`; 0 where nothing is asked.
+    """
+    up, down = room(problem.table)
+    rise = np.maximum(problem.upl, problem.spl - down)
+    fall = np.maximum(problem.lpl, problem.spl - up)
+    return np.stack([rise, fall, np.where(problem.spl > rise + fall, problem.spl, 0)])
+
+
+def room(table: Table) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Room above and below every true value, UNBOUNDED where there is no bound.
+
+    Returns
+    -------
+    up, down : (n,) int64
+    """
+    up = np.where(table.upper >= UNBOUNDED, UNBOUNDED, table.upper - table.values)
+    down = np.where(table.lower <= -UNBOUNDED, UNBOUNDED, table.values - table.lower)
+    return up, down
 
 
 def shared_levels(

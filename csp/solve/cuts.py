@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.attacker.view import largest_room, positions, room
+from csp.attacker.view import largest_room, positions
 from csp.exact import UNBOUNDED
 from csp.problem.problem import Problem
+from csp.problem.requirements import room
 
 __all__ = [
     "Cut", "CutFactory", "Side", "broken", "budget_cut", "cover_cut", "least_weight", "needy",

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.attacker.null_space import MOST_ENTRIES, null_space
-from csp.attacker.view import room
 from csp.clock import UNLIMITED, Clock
 from csp.problem.problem import Problem
+from csp.problem.requirements import room
 from csp.solve.cuts import needy
 
 if TYPE_CHECKING:

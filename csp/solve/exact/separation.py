@@ -14,6 +14,7 @@ from csp.audits.audit import Audit
 from csp.audits.claims import Claim
 from csp.clock import Clock
 from csp.errors import SolverError
+from csp.problem.requirements import implied_levels
 from csp.solve.cuts import Cut, budget_cut, no_good, outside_cut
 from csp.solve.exact.master import Answer
 from csp.solve.exact.state import Run
@@ -202,6 +203,7 @@ def accept_or_cut(run: Run, pattern: NDArray[np.bool_]) -> Audit | None:
 def _cuts_of(run: Run, pattern: NDArray[np.bool_], result: Audit) -> list[Cut]:
     """Exact cuts from the proofs of an audit."""
     cuts = []
+    levels = implied_levels(run.problem)
     claims: dict[tuple[int, tuple[int, ...]], dict[int, Claim]] = {}
     for claim in result.certificate:
         claims.setdefault((claim.cell, claim.known), {})[claim.sign] = claim
@@ -211,11 +213,8 @@ def _cuts_of(run: Run, pattern: NDArray[np.bool_], result: Audit) -> list[Cut]:
             continue
         known = violation.cells[1:]
         ends = claims[violation.cells[0], tuple(known)]
-        for side, need in (
-            ((-1,), int(run.problem.lpl[violation.cells[0]])),
-            ((1,), int(run.problem.upl[violation.cells[0]])),
-            ((-1, 1), int(run.problem.spl[violation.cells[0]])),
-        ):
+        rise, fall, slide = levels[:, violation.cells[0]].tolist()
+        for side, need in (((-1,), fall), ((1,), rise), ((-1, 1), slide)):
             if need == 0 or not all(ends[s].exact and _is_small(ends[s]) for s in side):
                 continue
             sides = [

@@ -19,6 +19,7 @@ from csp.errors import OutOfTime, SolverError
 from csp.exact import UNBOUNDED
 from csp.highs import Model, Status
 from csp.problem.problem import Problem
+from csp.problem.requirements import DOWN, SLIDE, UP, Needs
 from csp.solve.cuts import Cut, CutFactory
 
 __all__ = ["Separator"]
@@ -41,12 +42,9 @@ class Separator:
 
     def __init__(self, problem: Problem, cutter: CutFactory, seed: int = 0) -> None:
         self._problem, self._cutter, self._seed = problem, cutter, seed
-        p = np.flatnonzero(problem.primary)
+        needs = Needs.of(problem)
         self._needs = [
-            (int(i), kind, int(level[i]))
-            for i in p
-            for kind, level in (("up", problem.upl), ("down", problem.lpl), ("slide", problem.spl))
-            if level[i] > 0
+            *zip(needs.cell.tolist(), needs.kind.tolist(), needs.need.tolist(), strict=True)
         ]
         self._clock = UNLIMITED
         self._heat = np.zeros(len(self._needs))
@@ -127,13 +125,13 @@ class Separator:
 
     # ---- one requirement -----------------------------------------------------------------------
 
-    def _met(self, p: int, kind: str, need: int, high: NDArray[Any], low: NDArray[Any]) -> bool:
+    def _met(self, p: int, kind: int, need: int, high: NDArray[Any], low: NDArray[Any]) -> bool:
         j = self._place[p]
-        reach = {"up": high[j], "down": -low[j], "slide": high[j] - low[j]}[kind]
+        reach = {UP: high[j], DOWN: -low[j], SLIDE: high[j] - low[j]}[kind]
         return bool(reach * self._unit >= need * (1 - 1e-9) - 1e-7 * self._unit)
 
     def _alone(
-        self, x: NDArray[np.float64], p: int, kind: str, need: int,
+        self, x: NDArray[np.float64], p: int, kind: int, need: int,
         high: NDArray[Any], low: NDArray[Any], *, whole: bool,
     ) -> tuple[Cut, ...] | None:  # fmt: skip
         up, down = self._capacities(x, need, whole=whole)
@@ -142,7 +140,7 @@ class Separator:
         up[j], down[j] = min(up[j], limit), min(down[j], limit)
         self._bound(up, down)
         sides = []
-        for sign in {"up": (1,), "down": (-1,), "slide": (1, -1)}[kind]:
+        for sign in {UP: (1,), DOWN: (-1,), SLIDE: (1, -1)}[kind]:
             z, g = self._push(np.array([j], np.int32), np.array([-float(sign)]))
             np.maximum(high, z, out=high)
             np.minimum(low, z, out=low)
@@ -182,12 +180,12 @@ class Separator:
             columns: dict[int, float] = {}
             for p, kind, need in open_needs:
                 j = int(self._place[p])
-                direction = {"up": 1.0, "down": -1.0, "slide": sign}[kind]
+                direction = {UP: 1.0, DOWN: -1.0, SLIDE: sign}[kind]
                 if columns.get(j, direction) != direction:
                     continue
                 columns[j] = direction
                 limit = need / self._unit
-                if kind == "slide":
+                if kind == SLIDE:
                     limit -= max(0.0, -low[j] if direction > 0 else high[j])
                     limit = max(limit, 0.0)
                 side = up if direction > 0 else down

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.attacker.elimination import entries
-from csp.attacker.view import room
 from csp.clock import Clock
 from csp.errors import OutOfTime, SolverError
 from csp.exact import UNBOUNDED
 from csp.problem.problem import Problem
+from csp.problem.requirements import room
 from csp.solve.cuts import Cut
 from csp.solve.ilp.solvers import solve
 

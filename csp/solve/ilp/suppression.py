@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.attacker.view import largest_room, room
+from csp.attacker.view import largest_room
 from csp.audits.audit import Audit, judge
 from csp.clock import Clock
 from csp.errors import InputError, OutOfTime, SolverError
 from csp.problem.problem import Problem
+from csp.problem.requirements import room
 from csp.problem.singletons import insiders
 from csp.solve.cuts import Cut, outside_cut, round_up, smallest_step
 from csp.solve.exact.unions import union_cut

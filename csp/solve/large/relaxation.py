@@ -17,6 +17,7 @@ from csp.attacker.view import positions
 from csp.clock import UNLIMITED, Clock
 from csp.errors import SolverError
 from csp.highs import Model, Status
+from csp.problem.requirements import implied_levels
 from csp.problem.singletons import Attackers
 from csp.solve.cuts import Cut, smallest_step
 from csp.solve.large.first_order import FirstOrder
@@ -269,7 +270,7 @@ def _conditions(
     problem = field.problem
     parts = [
         (np.flatnonzero(problem.primary[cell] & (level[cell] > 0)), level, kind)
-        for kind, level in enumerate((problem.upl, problem.lpl, problem.spl))
+        for kind, level in enumerate(implied_levels(problem))
     ]
     bare = np.flatnonzero(problem.free[cell])
     needs = [level[cell[own]].astype(np.float64) for own, level, _ in parts]

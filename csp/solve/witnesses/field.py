@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
-from csp.attacker.view import positions, room
+from csp.attacker.view import positions
 from csp.exact import UNBOUNDED
 from csp.problem.problem import Problem
-from csp.problem.requirements import shared_levels
+from csp.problem.requirements import room, shared_levels
 
 __all__ = ["Field", "Witness", "followed", "movable", "tighten"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from attacks.algorithm_known.network_search import NetworkSearch
 from attacks.algorithm_known.public_view import PublicView
 from csp import Mechanism, MinFrequency, Table
 from csp.clock import Clock
+from csp.errors import OutOfTime
 from tests.attacks.algorithm_known.test_matching_attack import Options, attacked, brute, options
 from tests.support.shared import examples
 from tests.support.strategies import frequency_2d, sparse_tables
@@ -103,5 +105,7 @@ def test_an_attack_that_is_cut_short_proves_nothing_it_may_not() -> None:
     while not search.step(50):
         pass
     assert search.doubtful > 0
-    cut = matching(read.release, mechanism, time_limit=0.05)
-    assert cut.complete or set(cut.verdict.tolist()) <= {"undecided", "proved safe"}
+    # On a busy machine it may end before the first table, with nothing to say.
+    with suppress(OutOfTime):
+        cut = matching(read.release, mechanism, time_limit=0.05)
+        assert cut.complete or set(cut.verdict.tolist()) <= {"undecided", "proved safe"}

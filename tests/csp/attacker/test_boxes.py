@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from csp.attacker.boxes import Boxes
-from csp.attacker.view import room
+from csp.problem.requirements import room
 from tests.support.shared import examples
 from tests.support.strategies import problems
 

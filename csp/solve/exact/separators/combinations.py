@@ -22,11 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.attacker.exact import rationalise
-from csp.attacker.view import room
 from csp.clock import Clock
 from csp.exact import UNBOUNDED
 from csp.highs import Model, Status
-from csp.problem.requirements import DOWN, SLIDE, UP, Needs
+from csp.problem.requirements import DOWN, SLIDE, UP, Needs, room
 from csp.solve.cuts import Cut, least_weight
 from csp.solve.exact.state import Run
 from csp.solve.kernel import KernelForm
