@@ -38,11 +38,17 @@ class Needs:
         return len(self.cell)
 
     @classmethod
-    def of(cls, problem: Problem) -> Needs:
-        """Read the requirements of a problem, but those that others imply."""
+    def of(cls, problem: Problem, *, implied: bool = True) -> Needs:
+        """Read the requirements of a problem, but those that others imply.
+
+        `implied` adds what sliding levels ask of one side (`implied_levels`).
+        """
         p = np.flatnonzero(problem.primary)
+        levels = implied_levels(problem)[:, p]
+        if not implied:
+            levels[:2] = problem.upl[p], problem.lpl[p]
         kind = np.repeat([UP, DOWN, SLIDE], len(p)).astype(np.int64)
-        cell, need = np.tile(p, 3), implied_levels(problem)[:, p].ravel()
+        cell, need = np.tile(p, 3), levels.ravel()
         kept = need > 0
         return cls(cell[kept], kind[kept], need[kept])
 
