@@ -18,13 +18,15 @@ from csp.audits.audit import audit
 from csp.clock import Clock
 from csp.exact import UNBOUNDED
 from csp.problem.problem import Problem
-from csp.solve.cuts import bridge_rows
 from csp.solve.exact.pattern_tree import Asked
 
 __all__ = ["Carried", "KnownPatterns"]
 
 _MOST = 4000
 """Inequalities, and forms of patterns, that are kept."""
+
+_ENTRIES = 50_000
+"""Entries of a form of all cells beyond which the suppression solver takes over: some 300 cells."""
 
 _POOL = 40
 """Patterns that are asked for every candidate."""
@@ -93,23 +95,25 @@ class KnownPatterns:
         cost[:, self._places] = rules.cost[chosen]
         primary[:, self._places] = rules.primary[chosen]
         levels[:, :, self._places] = rules.levels[:, *chosen]
-        left = np.arange(len(tables))
-        for place, pattern in enumerate(self.patterns):
-            form = self._form(pattern)
-            if form is None or (self._fixed & ~pattern).any() or (self._public & pattern).any():
+        patterns = np.array(self.patterns)
+        differ = patterns[:, ::-1] != self._published[::-1]
+        last = patterns.shape[1] - 1 - np.argmax(differ, axis=1)
+        ties = differ.any(axis=1) & ~patterns[np.arange(len(patterns)), last]
+        saved = cost @ (self._published.astype(np.int64) - patterns).T
+        good = (saved > 0) | ((saved == 0) & ties)
+        # Numbers of cells that would be published although they are sensitive.
+        good &= primary.astype(np.int64) @ (~patterns).T.astype(np.int64) == 0
+        good &= ~((self._fixed & ~patterns) | (self._public & patterns)).any(axis=1)
+        for place in np.flatnonzero(good.any(axis=0)).tolist():
+            asked = np.flatnonzero(good[:, place] & (found < 0))
+            form = self._form(self.patterns[place]) if len(asked) else None
+            if form is None:
                 continue
-            saved = cost[left] @ (self._published.astype(np.int64) - pattern)
-            differ = np.flatnonzero(pattern != self._published)
-            ties = len(differ) > 0 and not pattern[differ[-1]]
-            good = (saved > 0) | ((saved == 0) & ties)
-            good &= ~(primary[left] & ~pattern).any(axis=1)
-            asked = left[good]
             verdicts = form.judge(
                 values[asked], *self._bounds, primary[asked], levels[:, asked],
                 integer=self._integer,
             )  # fmt: skip
             found[asked[verdicts == KEEPS]] = place
-            left = left[found[left] < 0]
         return found
 
     def _form(self, pattern: NDArray[np.bool_]) -> KernelForm | None:
@@ -133,10 +137,17 @@ class Carried:
         n = table.n_cells
         # Capacities are sums of rooms: entries up to this fit into 64 bits.
         self._largest_entry = 2**60 // (n * max(1, largest))
-        m = 0 if self.form is None else len(self.form.cells)
+        cells = np.zeros(0, np.int64) if self.form is None else self.form.cells
+        m, small = len(cells), self.applies
+        self._holds = table.relations[:, cells if small else cells[:0]].toarray() != 0
         self._head = np.zeros((0, 3), dtype=np.int64)
         self._plus, self._minus = (np.zeros((0, m), dtype=np.int64) for _ in range(2))
         self._seen: set[bytes] = set()
+
+    @property
+    def applies(self) -> bool:
+        """Whether there is a form of all cells, and not too large a one."""
+        return self.form is not None and self.form.matrix.size <= _ENTRIES
 
     def note(
         self, head: NDArray[np.int64], plus: NDArray[np.int64], minus: NDArray[np.int64]
@@ -171,13 +182,16 @@ class Carried:
         up, down = (side[cells] for side in room(problem.table))
         level = np.stack([problem.lpl, problem.upl, problem.spl], axis=1)[cells]
         level = level * problem.primary[cells, None]
-        rows, lone, _ = bridge_rows(problem)
-        number = np.cumsum(problem.free) - 1
+        # Relations without a forced cell, and those with one, which needs company.
+        held = self._holds.astype(np.int64) @ np.stack([forced, level.any(axis=1)], axis=1)
+        lone = (held == 1).all(axis=1)
+        used = np.flatnonzero(lone | (held[:, 0] == 0))
+        line, cell = np.nonzero(self._holds[used] & free)
+        ends = np.searchsorted(line, np.arange(len(used) + 1)).astype(np.int64)
         return Asked(
             form.matrix, form.columns, form.divisor, place,
             np.where(up >= UNBOUNDED, 1e18, up), np.where(down >= UNBOUNDED, 1e18, down),
-            np.ascontiguousarray(level), rows.indptr.astype(np.int64),
-            number[rows.indices].astype(np.int64), lone,
+            np.ascontiguousarray(level), ends, place[cell], lone[used],
             self._pool(up, down, level, free, forced),
         )  # fmt: skip
 

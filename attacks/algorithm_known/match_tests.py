@@ -265,7 +265,10 @@ class SolverTest(MatchTest):
             if self._is_better(problem, other) and known.keeps(problem, other, clock):
                 self._beaten(other)
                 return False
-        if not known.keeps(problem, pattern, clock):
+        # Feasible intervals in whole units say so of the published pattern (`_posed`).
+        told = view.value_rules is not None and view.integer and problem.union_rule is None
+        told = told and problem.singletons is None
+        if not told and not known.keeps(problem, pattern, clock):
             return False
         try:
             better = self._preferred(problem, clock)

@@ -31,11 +31,8 @@ _NODES, _AT_ONCE = 20_000, 200
 _ROWS, _NOTES = 600, 200
 """Rows of a relaxation, and prices noted in one call, at most."""
 
-_ROUNDS = 2
+_ROUNDS = 1
 """Relaxations of a node below the root."""
-
-_ENTRIES = 50_000
-"""Entries of a form of all cells beyond which the suppression solver takes over: some 300 cells."""
 
 _SMALL = 4
 """Cells to choose from up to which plain Python takes some hundredths of a second."""
@@ -67,8 +64,8 @@ class PreferredPattern:
     @property
     def applies(self) -> bool:
         """Whether costs are near enough to each other for floating point, and the table small."""
-        most, form = int(self._cost.max(initial=0)), self._carried.form
-        return most <= _FAR_APART * self._step and form is not None and form.matrix.size <= _ENTRIES
+        most = int(self._cost.max(initial=0))
+        return most <= _FAR_APART * self._step and self._carried.applies
 
     def run(self) -> NDArray[np.bool_] | None:
         """Find a preferred safe pattern; None if there is none.

@@ -19,8 +19,8 @@ from csp.exact import UNBOUNDED
 from csp.problem.problem import Problem
 
 __all__ = [
-    "Cut", "CutFactory", "Side", "bridge_rows", "broken", "budget_cut", "cover_cut",
-    "least_weight", "needy", "no_good", "outside_cut", "round_up", "smallest_step",
+    "Cut", "CutFactory", "Side", "broken", "budget_cut", "cover_cut", "least_weight", "needy",
+    "no_good", "outside_cut", "round_up", "smallest_step",
 ]  # fmt: skip
 
 # Share of a float bound by which some roundings may be off.
@@ -83,7 +83,7 @@ class CutFactory:
         self._relations = problem.table.relations
         self.up, self.down = room(problem.table)
         self._largest = max(largest_room(self.up, self.down), 1)
-        self._bridges = bridge_rows(problem)
+        self._bridges = _bridge_rows(problem)
 
     def capacity(
         self,
@@ -201,7 +201,7 @@ class CutFactory:
         return cuts
 
 
-def bridge_rows(problem: Problem) -> tuple[Any, NDArray[np.bool_], NDArray[np.int64]]:
+def _bridge_rows(problem: Problem) -> tuple[Any, NDArray[np.bool_], NDArray[np.int64]]:
     """Free cells of the relations without forced cells, and of those with one primary cell."""
     from scipy.sparse import csr_array
 

@@ -342,7 +342,7 @@ def search(lp: Any, asked: Any, tree: Any, cutoff: float, most: int, rounds: int
             k = branch(lp)
             if k < 0:
                 return 2
-            value = 1 if lp.value[k] >= 0.5 else 0
+            value = 1
             at = count[0]
             stack[at, 0], stack[at, 1], stack[at, 2], stack[at, 3] = k, value, 0, count[1]
             count[0] += 1

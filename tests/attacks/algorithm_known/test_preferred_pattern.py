@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from attacks.algorithm_known import preferred_pattern
+from attacks.algorithm_known import carried_proofs, preferred_pattern
 from attacks.algorithm_known.carried_proofs import Carried
 from attacks.algorithm_known.preferred_pattern import PreferredPattern, TooLong
 from csp import Mechanism, MinFrequency, Table, audit
@@ -159,5 +159,5 @@ def test_long_searches_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preferred_pattern, "_AT_ONCE", 0)
     with pytest.raises(TooLong):
         search(problem, pattern).run()
-    monkeypatch.setattr(preferred_pattern, "_ENTRIES", 5)
+    monkeypatch.setattr(carried_proofs, "_ENTRIES", 5)
     assert not search(problem, pattern).applies
