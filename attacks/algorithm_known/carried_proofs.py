@@ -8,9 +8,6 @@ depend on the candidate.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,20 +18,18 @@ from csp.clock import Clock
 from csp.exact import UNBOUNDED
 from csp.problem.problem import Problem
 from csp.problem.requirements import room
-from csp.solve.cuts import Cut, CutFactory, Side, least_weight
+from csp.solve.exact.pattern_tree import Asked
 
-__all__ = ["Carried", "Inequalities", "KnownPatterns", "NotedCutter"]
-
-_VIOLATED = 1e-6
+__all__ = ["Carried", "KnownPatterns"]
 
 _MOST = 4000
 """Inequalities, and forms of patterns, that are kept."""
 
+_ENTRIES = 50_000
+"""Entries of a form of all cells beyond which the suppression solver takes over: some 300 cells."""
+
 _POOL = 40
 """Patterns that are asked for every candidate."""
-
-_KINDS = {(1,): 0, (-1,): 1, (-1, 1): 2}
-"""Requirement by its directions: upper, lower and sliding protection level."""
 
 
 class KnownPatterns:
@@ -100,23 +95,25 @@ class KnownPatterns:
         cost[:, self._places] = rules.cost[chosen]
         primary[:, self._places] = rules.primary[chosen]
         levels[:, :, self._places] = rules.levels[:, *chosen]
-        left = np.arange(len(tables))
-        for place, pattern in enumerate(self.patterns):
-            form = self._form(pattern)
-            if form is None or (self._fixed & ~pattern).any() or (self._public & pattern).any():
+        patterns = np.array(self.patterns)
+        differ = patterns[:, ::-1] != self._published[::-1]
+        last = patterns.shape[1] - 1 - np.argmax(differ, axis=1)
+        ties = differ.any(axis=1) & ~patterns[np.arange(len(patterns)), last]
+        saved = cost @ (self._published.astype(np.int64) - patterns).T
+        good = (saved > 0) | ((saved == 0) & ties)
+        # Numbers of cells that would be published although they are sensitive.
+        good &= primary.astype(np.int64) @ (~patterns).T.astype(np.int64) == 0
+        good &= ~((self._fixed & ~patterns) | (self._public & patterns)).any(axis=1)
+        for place in np.flatnonzero(good.any(axis=0)).tolist():
+            asked = np.flatnonzero(good[:, place] & (found < 0))
+            form = self._form(self.patterns[place]) if len(asked) else None
+            if form is None:
                 continue
-            saved = cost[left] @ (self._published.astype(np.int64) - pattern)
-            differ = np.flatnonzero(pattern != self._published)
-            ties = len(differ) > 0 and not pattern[differ[-1]]
-            good = (saved > 0) | ((saved == 0) & ties)
-            good &= ~(primary[left] & ~pattern).any(axis=1)
-            asked = left[good]
             verdicts = form.judge(
                 values[asked], *self._bounds, primary[asked], levels[:, asked],
                 integer=self._integer,
             )  # fmt: skip
             found[asked[verdicts == KEEPS]] = place
-            left = left[found[left] < 0]
         return found
 
     def _form(self, pattern: NDArray[np.bool_]) -> KernelForm | None:
@@ -136,89 +133,83 @@ class Carried:
 
     def __init__(self, problem: Problem, largest: int) -> None:
         table = problem.table
-        self._relations = table.relations.T.tocsr()
+        self.form = KernelForm.of(table.relations, problem.status != "z")
         n = table.n_cells
         # Capacities are sums of rooms: entries up to this fit into 64 bits.
         self._largest_entry = 2**60 // (n * max(1, largest))
-        self._cell = np.zeros((2, 0), dtype=np.int64)
-        self._plus, self._minus = (np.zeros((0, n), dtype=np.int64) for _ in range(2))
-        self._divisor = np.zeros(0, dtype=np.int64)
+        cells = np.zeros(0, np.int64) if self.form is None else self.form.cells
+        m, small = len(cells), self.applies
+        self._holds = table.relations[:, cells if small else cells[:0]].toarray() != 0
+        self._head = np.zeros((0, 3), dtype=np.int64)
+        self._plus, self._minus = (np.zeros((0, m), dtype=np.int64) for _ in range(2))
         self._seen: set[bytes] = set()
 
-    def note(self, p: int, sides: list[Side]) -> None:
-        """Take prices that bound how far a cell moves; see `csp.solve.cuts.CutFactory.capacity`."""
-        kind = _KINDS[tuple(sorted(sign for sign, *_ in sides))]
-        common = int(np.lcm.reduce([divisor for *_, divisor in sides]))
-        plus, minus = (np.zeros(self._plus.shape[1], dtype=np.int64) for _ in range(2))
-        for sign, rows, numerators, divisor in sides:
-            prices = np.zeros(self._relations.shape[1], dtype=np.int64)
-            prices[rows] = numerators
-            c = -(self._relations @ prices)
-            c[p] += sign * divisor
-            c *= common // divisor
-            plus += np.maximum(c, 0)
-            minus += np.maximum(-c, 0)
-        if max(int(plus.max()), int(minus.max()), common) > self._largest_entry:
-            return
-        if not self._is_new(b"%d %d " % (p, kind) + plus.tobytes() + minus.tobytes()):
-            return
-        self._cell = np.append(self._cell, [[p], [kind]], axis=1)[:, -_MOST:]
-        self._plus = np.append(self._plus, plus[None], axis=0)[-_MOST:]
-        self._minus = np.append(self._minus, minus[None], axis=0)[-_MOST:]
-        self._divisor = np.append(self._divisor, common)[-_MOST:]
+    @property
+    def applies(self) -> bool:
+        """Whether there is a form of all cells, and not too large a one."""
+        return self.form is not None and self.form.matrix.size <= _ENTRIES
 
-    def _is_new(self, key: bytes) -> bool:
-        new = key not in self._seen
-        self._seen.add(key)
-        return new
+    def note(
+        self, head: NDArray[np.int64], plus: NDArray[np.int64], minus: NDArray[np.int64]
+    ) -> None:
+        """Take prices that bound how far cells move (`csp.attacker.kernel_prices`).
 
-    def for_(self, problem: Problem) -> Inequalities:
-        """Inequalities that every safe pattern of a problem keeps."""
-        p, kind = self._cell
-        levels = np.stack([problem.upl, problem.lpl, problem.spl])
-        needs = levels[kind, p] * self._divisor * problem.primary[p]
-        up, down = room(problem.table)
+        Parameters
+        ----------
+        head : (c, 3) int64
+            Of each, the cell in the form, the kind of level and the unit of the prices.
+        plus, minus : (c, m) int64
+            What a cell adds for each unit of room above and below it.
+        """
+        parts = np.concatenate([head, plus, minus], axis=1)
+        new = []
+        for i, row in enumerate(parts):
+            key = row.tobytes()
+            if int(row.max()) <= self._largest_entry and key not in self._seen:
+                self._seen.add(key)
+                new.append(i)
+        self._head = np.concatenate([self._head, head[new]])[-_MOST:]
+        self._plus = np.concatenate([self._plus, plus[new]])[-_MOST:]
+        self._minus = np.concatenate([self._minus, minus[new]])[-_MOST:]
+
+    def asked(self, problem: Problem) -> Asked:
+        """Say what patterns of a problem must keep."""
+        form = self.form
+        assert form is not None
+        cells = form.cells
+        free, forced = problem.free[cells], problem.forced[cells]
+        place = np.where(free, np.cumsum(problem.free)[cells] - 1, -1)
+        up, down = (side[cells] for side in room(problem.table))
+        level = np.stack([problem.lpl, problem.upl, problem.spl], axis=1)[cells]
+        level = level * problem.primary[cells, None]
+        # Relations without a forced cell, and those with one, which needs company.
+        held = self._holds.astype(np.int64) @ np.stack([forced, level.any(axis=1)], axis=1)
+        lone = (held == 1).all(axis=1)
+        used = np.flatnonzero(lone | (held[:, 0] == 0))
+        line, cell = np.nonzero(self._holds[used] & free)
+        ends = np.searchsorted(line, np.arange(len(used) + 1)).astype(np.int64)
+        return Asked(
+            form.matrix, form.columns, form.divisor, place,
+            np.where(up >= UNBOUNDED, 1e18, up), np.where(down >= UNBOUNDED, 1e18, down),
+            np.ascontiguousarray(level), ends, place[cell], lone[used],
+            self._pool(up, down, level, free, forced),
+        )  # fmt: skip
+
+    def _pool(
+        self, up: NDArray[np.int64], down: NDArray[np.int64], level: NDArray[np.int64],
+        free: NDArray[np.bool_], forced: NDArray[np.bool_],
+    ) -> NDArray[np.float64]:  # fmt: skip
+        """Inequalities, with right side 1, that every safe pattern of a problem keeps: (q, n)."""
+        p, kind, unit = self._head.T
+        # Kinds are upper, lower and sliding.
+        needs = level[p, np.array([1, 0, 2])[kind]] * unit
+        used = np.flatnonzero(needs > 0)
+        needs, plus, minus = needs[used], self._plus[used], self._minus[used]
         no_top, no_floor = up >= UNBOUNDED, down >= UNBOUNDED
-        weights = self._plus * np.where(no_top, 0, up) + self._minus * np.where(no_floor, 0, down)
-        endless = (self._plus > 0) & no_top | (self._minus > 0) & no_floor
-        rights = needs - weights[:, problem.forced].sum(axis=1)
-        used = (rights > 0) & ~endless[:, problem.forced].any(axis=1)
-        weights, endless, rights = weights[used], endless[used], rights[used]
-        weights = np.where(endless, rights[:, None], np.minimum(weights, rights[:, None]))
-        return Inequalities(problem.free, weights, rights)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Inequalities:
-    """``weights @ x >= rights`` over the free cells of one problem."""
-
-    free: NDArray[np.bool_]  # (n,)
-    weights: NDArray[np.int64]  # (m, n) no larger than the right side
-    rights: NDArray[np.int64]  # (m,)
-
-    def violated(self, x: NDArray[np.float64], most: int) -> list[Cut]:
-        """Inequalities that a point (n,) violates most, `most` of them at most."""
-        slack = (self.weights[:, self.free] @ x[self.free]) / self.rights - 1
-        worst = np.argsort(slack, kind="stable")[:most]
-        found = []
-        for k in worst[slack[worst] < -_VIOLATED].tolist():
-            cells = np.flatnonzero(self.free & (self.weights[k] != 0))
-            weights = least_weight(self.weights[k, cells], int(self.rights[k]))
-            found.append(Cut(cells, weights, 1.0, "capacity"))
-        return found
-
-
-class NotedCutter(CutFactory):
-    """Makes the cuts of one problem, and carries the prices to others."""
-
-    def __init__(self, problem: Problem, carried: Carried) -> None:
-        super().__init__(problem)
-        self._carried = carried
-
-    def capacity(
-        self, p: int, need: int, sides: Iterable[Side], known: tuple[int, ...] = ()
-    ) -> Cut | None:
-        """See `csp.solve.cuts.CutFactory.capacity`."""
-        given = list(sides)
-        self._carried.note(p, given)
-        return super().capacity(p, need, given, known)
+        weights = plus * np.where(no_top, 0, up) + minus * np.where(no_floor, 0, down)
+        endless = (plus > 0) & no_top | (minus > 0) & no_floor
+        rights = needs - weights[:, forced].sum(axis=1)
+        used = (rights > 0) & ~endless[:, forced].any(axis=1)
+        weights, endless, rights = weights[used], endless[used], rights[used, None]
+        weights = np.where(endless, rights, np.minimum(weights, rights))
+        return np.ascontiguousarray(weights[:, free] / rights)

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacks.algorithm_known.carried_proofs import Carried, KnownPatterns
-from attacks.algorithm_known.preferred_pattern import PreferredPattern
+from attacks.algorithm_known.preferred_pattern import PreferredPattern, TooLong
 from attacks.algorithm_known.public_view import BlackBoxView, PublicView, View
 from csp.clock import UNLIMITED, Clock
-from csp.errors import InputError, OutOfTime, SolverError, Unprotectable
+from csp.errors import InputError, OutOfTime, Unprotectable
 from csp.exact import UNBOUNDED
 from csp.problem.problem import Problem
 from csp.solve import suppress
@@ -265,7 +265,10 @@ class SolverTest(MatchTest):
             if self._is_better(problem, other) and known.keeps(problem, other, clock):
                 self._beaten(other)
                 return False
-        if not known.keeps(problem, pattern, clock):
+        # Feasible intervals in whole units say so of the published pattern (`_posed`).
+        told = view.value_rules is not None and view.integer and problem.union_rule is None
+        told = told and problem.singletons is None
+        if not told and not known.keeps(problem, pattern, clock):
             return False
         try:
             better = self._preferred(problem, clock)
@@ -294,7 +297,7 @@ class SolverTest(MatchTest):
                 self._carried = Carried(problem, self._largest_room(problem))
             search = PreferredPattern(problem, pattern, self._carried, self._known, clock)
             if search.applies:
-                with suppressed(SolverError):
+                with suppressed(TooLong):
                     return search.run()
         found = suppress(problem, integer=self._view.integer, time_limit=clock.seconds)
         if self._is_better(problem, found.pattern):

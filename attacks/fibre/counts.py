@@ -47,46 +47,47 @@ class Counter:
         self.order = _order(self._rows, matrix.shape[0])
         # What the cells that are still to come can add to each row.
         self._rest = self._ranges(matrix.shape[0])
-        states: set[tuple[int, ...]] = {tuple(right.tolist())}
-        forward = [states]
+        # States of a layer have numbers. Of each, the least value of the next cell, and the
+        # states that it and the next ones lead to.
+        states = {tuple(right.tolist()): 0}
+        self._steps: list[list[tuple[int, list[int]]]] = []
         kept = 1
         for step in range(len(self.order)):
-            following: set[tuple[int, ...]] = set()
+            following: dict[tuple[int, ...], int] = {}
+            layer = []
             for state in states:
                 low, high = self._range(step, state)
                 if high - low >= max_states:
                     raise TooMany
-                for _, after in self._children(step, state, clock):
-                    following.add(after)
+                after = []
+                for child in self._children(step, state, low, high, clock):
+                    after.append(following.setdefault(child, len(following)))
                     if kept + len(following) > max_states:
                         raise TooMany
+                layer.append((low, after))
+            self._steps.append(layer)
             states = following
             kept += len(states)
-            forward.append(states)
-        ways = {state: int(not any(state)) for state in states}
-        self._layers = [ways]
-        for step in reversed(range(len(self.order))):
-            before: dict[tuple[int, ...], int] = {}
-            for state in forward[step]:
-                before[state] = sum(ways[after] for _, after in self._children(step, state, clock))
-            ways = before
-            self._layers.append(ways)
-        self._layers.reverse()
-        self._first = tuple(right.tolist())
-        self.total = self._layers[0][self._first]
+        ways = [int(not any(state)) for state in states]
+        self._ways = [ways]
+        for layer in reversed(self._steps):
+            ways = [sum([ways[child] for child in after]) for _, after in layer]
+            self._ways.append(ways)
+        self._ways.reverse()
+        self.total = self._ways[0][0]
 
     def draw(self, rng: np.random.Generator) -> NDArray[np.int64]:
         """Draw one solution (k,); all are equally likely."""
         x = np.zeros(len(self.order), dtype=np.int64)
-        state = self._first
+        # Its number among all; what is left of it is its number among those that begin alike.
+        state, left = 0, _below(rng, self.total)
         for step, cell in enumerate(self.order):
-            left = _below(rng, self._layers[step][state])
-            for value, after in self._children(step, state):
-                ways = self._layers[step + 1][after]
-                if left < ways:
-                    x[cell], state = value, after
+            ways, (low, after) = self._ways[step + 1], self._steps[step][state]
+            for value, child in enumerate(after, low):
+                if left < ways[child]:
+                    x[cell], state = value, child
                     break
-                left -= ways
+                left -= ways[child]
         return x
 
     def _range(self, step: int, state: tuple[int, ...]) -> tuple[int, int]:
@@ -103,18 +104,19 @@ class Counter:
         return low, high
 
     def _children(
-        self, step: int, state: tuple[int, ...], clock: Clock = UNLIMITED
-    ) -> Iterator[tuple[int, tuple[int, ...]]]:
-        """Yield values of the next cell, and what they leave of the right-hand sides."""
+        self, step: int, state: tuple[int, ...], low: int, high: int, clock: Clock
+    ) -> Iterator[tuple[int, ...]]:
+        """Yield what values of the next cell, one after the other, leave of right-hand sides."""
         rows = self._rows[self.order[step]]
-        low, high = self._range(step, state)
+        after = list(state)
+        for r, v in rows:
+            after[r] -= v * low
         for value in range(low, high + 1):
             if (value - low) % _TURNS == 0 and clock.over:
                 raise TooMany
-            after = list(state)
+            yield tuple(after)
             for r, v in rows:
-                after[r] -= v * value
-            yield value, tuple(after)
+                after[r] -= v
 
     def _ranges(self, m: int) -> list[list[tuple[int, int]]]:
         ranges = [[(0, 0)] * m]

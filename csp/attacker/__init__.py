@@ -6,7 +6,8 @@ how far cells can move up or down, with exact witnesses and, where there are any
 answers are made exact in `exact` and `elimination`. `ilp` knows that cells are whole units, and
 `boxes` are the simplest deviations of a cross table, and `null_space` has exact
 bases of all deviations; `integer_matrices` is the exact algebra of small dense matrices, and
-`kernel_simplex` judges one pattern in thousands of tables.
+`kernel_simplex` judges one pattern in thousands of tables, `kernel_prices` says why one misses a
+level.
 
 Interval ends are checked by an exact simplex, by enumeration of all integer tables, by the programs
 in PuLP, and flows against linear programs (`tests/csp/attacker`); a basis whose numbers break a

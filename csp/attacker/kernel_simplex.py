@@ -126,7 +126,9 @@ def pivot(matrix: Any, divisor: int, row: int, column: int) -> int:
             for j in range(matrix.shape[1]):
                 if j != column and (matrix[i, j] != 0 or held != 0):
                     turned = matrix[i, j] * size - held * matrix[row, j]
-                    matrix[i, j] = sign * (turned // divisor)
+                    if divisor != 1:
+                        turned //= divisor
+                    matrix[i, j] = sign * turned
                     most = max(most, abs(matrix[i, j]))
             matrix[i, column] = sign * held
             most = max(most, abs(held))

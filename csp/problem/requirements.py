@@ -44,9 +44,11 @@ class Needs:
         `implied` adds what sliding levels ask of one side (`implied_levels`).
         """
         p = np.flatnonzero(problem.primary)
-        levels = implied_levels(problem)[:, p]
-        if not implied:
-            levels[:2] = problem.upl[p], problem.lpl[p]
+        if implied:
+            levels = implied_levels(problem)[:, p]
+        else:
+            rise, fall, slide = problem.upl[p], problem.lpl[p], problem.spl[p]
+            levels = np.stack([rise, fall, np.where(slide > rise + fall, slide, 0)])
         kind = np.repeat([UP, DOWN, SLIDE], len(p)).astype(np.int64)
         cell, need = np.tile(p, 3), levels.ravel()
         kept = need > 0

@@ -16,7 +16,6 @@ from csp.errors import SolverError
 from csp.highs import Model, Status
 from csp.problem.problem import Problem
 from csp.solve.cuts import Cut
-from csp.solve.exact.choice import choose
 from csp.solve.exact.relaxation import Relaxation, entries, unit_of
 
 __all__ = ["Answer", "Master"]
@@ -34,8 +33,6 @@ _ROOT_ONLY = {
     "mip_heuristic_run_root_reduced_cost": False,
 }
 _MARGIN = 1e-7
-_UNITS = 2.0**20
-"""Whole units of a weight of one, in searches that compute in whole numbers."""
 # Entries up to which an integer program over a large table is built, and up to which one is built
 # for each second that is left: HiGHS looks at the clock too seldom at the root of dense ones (on
 # table3 one of 2.8 million entries passed a limit of 46 s by 118).
@@ -216,61 +213,6 @@ class Master:
         if answer.x is not None:
             answer.x[kept] = 1.0
         return replace(answer, bound=answer.bound + objective[kept].sum())
-
-    def choose(
-        self,
-        limits: list[tuple[NDArray[np.int64], int]],
-        *,
-        candidates: NDArray[np.bool_],
-        kept: NDArray[np.bool_],
-        relaxed: Answer | None = None,
-        near: NDArray[np.bool_],
-        most: int,
-        flips: int,
-    ) -> tuple[int, NDArray[np.bool_]]:
-        """Find any pattern that satisfies the cuts, by compiled search (`csp.solve.exact.choice`).
-
-        Parameters
-        ----------
-        limits : list of ((n,) int64, int)
-            Totals of whole numbers over the free cells that must not be exceeded.
-        candidates, kept : (n,) bool
-            Free cells that may be suppressed, and those that are in any case.
-        relaxed : Answer, optional
-            A solution of the relaxation: where the first limit is one of costs, its reduced costs
-            are a row as well.
-        near : (n,) bool
-            A pattern near which one may be.
-        most, flips : int
-            Nodes of the search, and cells that repair turns, at most.
-
-        Returns
-        -------
-        status : int
-            Of `csp.solve.exact.choice`.
-        pattern : (n,) bool
-        """
-        cells = np.flatnonzero(candidates | kept)
-        # Cuts are exact up to rounding; in whole numbers they are let out by a unit of a million.
-        rows = [np.ceil(self._stacked()[:, cells].toarray() * _UNITS).astype(np.int64)]
-        right = [np.floor(np.array([c.right for c in self.cuts]) * _UNITS).astype(np.int64) - 1]
-        for weights, top in limits:
-            rows.append(-weights[None, cells])
-            right.append(np.array([-top]))
-        if relaxed is not None and relaxed.reduced is not None:
-            reduced = relaxed.reduced[self._free]
-            spare = limits[0][1] - relaxed.bound + np.minimum(reduced, 0.0).sum()
-            spare += 1e-6 * max(1.0, abs(relaxed.bound))
-            unit = _UNITS / self.unit
-            rows.append(-np.floor(relaxed.reduced[None, cells] * unit).astype(np.int64))
-            right.append(np.array([-np.ceil(spare * unit)]).astype(np.int64))
-        start = np.where(kept[cells], 1, -1).astype(np.int8)
-        status, chosen = choose(
-            np.vstack(rows), np.concatenate(right), start, most, near=near[cells], flips=flips
-        )
-        pattern = self._problem.forced.copy()
-        pattern[cells] = chosen
-        return status, pattern
 
     def root(
         self, candidates: NDArray[np.bool_], step: int, clock: Clock = UNLIMITED

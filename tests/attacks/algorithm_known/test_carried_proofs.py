@@ -10,16 +10,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from attacks.algorithm_known import match_tests
-from attacks.algorithm_known.carried_proofs import Carried, NotedCutter
 from attacks.algorithm_known.match_tests import SolverTest, published_as
 from attacks.algorithm_known.public_view import PublicView
 from attacks.fibre.consistent_tables import Fibre
-from csp import InputError, Mechanism, MinFrequency, Problem, Table, Unprotectable
-from csp.clock import UNLIMITED
-from csp.solve.general.separate import Separator
+from csp import InputError, Mechanism, MinFrequency, Table, Unprotectable
 from tests.support import oracles
 from tests.support.shared import examples
-from tests.support.strategies import frequency_2d, frequency_3d, hierarchical_tables, problems
+from tests.support.strategies import frequency_2d, frequency_3d, hierarchical_tables
 
 small_counts = st.one_of(
     frequency_2d(max_side=4, high=6), frequency_3d(high=5), hierarchical_tables(high=5)
@@ -75,49 +72,6 @@ def test_verdicts_equal_brute_force_over_all_patterns(table: Table, integer: boo
         # Relations of two-way tables lose nothing over whole numbers.
         best = oracles.best_pattern(problem)
         assert test.matches(x) == (best == tuple(view.release.pattern.tolist()))
-
-
-@examples(60)
-@given(data=st.data())
-def test_prices_of_one_problem_hold_for_other_tables(data: st.DataObject) -> None:
-    """Inequalities noted for one problem, asked about another with the same relations."""
-    problem = data.draw(problems(max_free=7))
-    free, n = np.flatnonzero(problem.free), problem.table.n_cells
-    carried = Carried(problem, 10**6)
-    cutter = NotedCutter(problem, carried)
-
-    def pattern_of(bits: list[bool]) -> np.ndarray:
-        pattern = problem.forced.copy()
-        pattern[free] = bits
-        return pattern
-
-    bits = st.lists(st.booleans(), min_size=len(free), max_size=len(free))
-    for _ in range(3):
-        pattern = pattern_of(data.draw(bits)).astype(float)
-        Separator(problem, cutter).misses(pattern, whole=True, clock=UNLIMITED)
-    shift = np.zeros(n, dtype=np.int64)
-    kernel = np.array(oracles.null_space(oracles.equations(problem.table, range(n)), range(n)))
-    if kernel.size:
-        row = kernel[:, data.draw(st.integers(0, kernel.shape[1] - 1))]
-        whole = [int(v) for v in row] if all(v.denominator == 1 for v in row) else [0] * n
-        shift = np.array(whole, dtype=np.int64)
-    values = problem.table.values + shift
-    assume((values >= problem.table.lower).all() and (values <= problem.table.upper).all())
-    moved = problem.table.replace(values=values)
-    levels = {
-        name: np.where(problem.primary, data.draw(st.integers(0, 3)), 0)
-        for name in ("lpl", "upl", "spl")
-    }
-    try:
-        other = Problem(
-            moved, problem.primary, levels["lpl"], levels["upl"], levels["spl"], problem.cost,
-            problem.status,
-        )  # fmt: skip
-    except ValueError:
-        assume(False)
-    asked = pattern_of(data.draw(bits))
-    if oracles.is_safe(other, asked):
-        assert not carried.for_(other).violated(asked.astype(float), 10**6)
 
 
 @examples(25)

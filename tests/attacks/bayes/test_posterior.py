@@ -253,7 +253,7 @@ def test_tables_judged_beforehand(chosen: Options, table: Table) -> None:
 
 
 def test_sampled_attacks_prove_safe_cells_only() -> None:
-    rng = np.random.default_rng(8)
+    rng, met = np.random.default_rng(8), 0
     for _ in range(12):
         table = Table.from_array(np.abs(np.rint(rng.normal(15, 10, (5, 5)))).astype(int))
         protected = MECHANISM.protect(table)
@@ -261,13 +261,19 @@ def test_sampled_attacks_prove_safe_cells_only() -> None:
             continue
         whole = matching(protected.release, MECHANISM)
         found = matching(protected.release, MECHANISM, method="sample", draws=200)
-        assert (found.lower >= whole.lower).all()
-        assert (found.upper <= whole.upper).all()
+        if found.matched:
+            assert (found.lower >= whole.lower).all()
+            assert (found.upper <= whole.upper).all()
+            met += 1
+        else:  # in the largest fibre 262 of 87,321 tables are matches
+            assert (found.lower == found.feasible_lower).all()
+            assert (found.upper == found.feasible_upper).all()
         assert set(found.verdict) <= {"proved safe", "undecided"}
         assert (whole.verdict[found.verdict == "proved safe"] == "proved safe").all()
         # Never less than with no match outside in half of the draws: 1 - 0.05 ** (1 / 100).
         assert found.left_out is not None
         assert found.left_out >= 1 - 0.05 ** (1 / 100) - 1e-12
+    assert met >= 10
 
 
 def test_tables_too_large_for_masks_get_three_valued_answers() -> None:
