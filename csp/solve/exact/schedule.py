@@ -208,6 +208,11 @@ def _stays_wide(run: Run) -> bool:
     return _is_wide(run) and (subspaces_lead(run) or run.cut_short)
 
 
+def _unrelated(run: Run) -> bool:
+    """Whether what relations ask is to come: where the engine for large tables has found most."""
+    return not run.related and (_stays_wide(run) or run.local is not None)
+
+
 def _in_parts(run: Run) -> bool:
     """Whether witnesses in parts of the table come first.
 
@@ -289,7 +294,7 @@ _PHASES = (
     Phase("everything", "heuristic", suppress_everything, _has_none, _late, "start", once=True),
     Phase("sums", "separator", cut_sums, _always, _all, "start", once=True),
     # The bound, and patterns near it.
-    Phase("relations", "relaxation", bound_by_relations, _stays_wide, _left(0.1), "relations"),
+    Phase("relations", "relaxation", bound_by_relations, _unrelated, _left(0.1), "relations"),
     Phase("combinations", "separator", cut_combinations, _combines, _left(0.25), "cuts"),
     Phase("cuts", "separator", cut_relaxation, _always, _cuts, "cuts"),
     Phase("rounding", "heuristic", follow_relaxation, _has_points, _all, "guided"),

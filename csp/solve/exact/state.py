@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.audits.audit import Audit
+from csp.audits.claims import Claim, reached
 from csp.clock import Clock, now
 from csp.solve.cuts import CutFactory
 from csp.solve.exact.master import Answer, Master
@@ -35,6 +36,9 @@ __all__ = ["PART_CELLS", "PRICED_FROM", "Run"]
 
 # Seconds of a first round at least: those of small tables are proved in it.
 _FIRST_ROUND = 8.0
+
+# Pairs of claims about a cell that are taken over from one pattern to the next.
+_PAIRS = 8
 
 # Time for an audit at least: seconds, and a share of what has passed.
 _AUDIT_SECONDS, _AUDIT_SHARE = 0.5, 0.1
@@ -60,6 +64,8 @@ class Run(Incumbent):
         Whether time ended the rounds of cuts.
     canonical : bool
         Whether the incumbent is known to be the preferred one of the cheapest patterns.
+    related : bool
+        Whether what relations ask by themselves is among the cuts.
     limit : Clock
         Of the whole run. Its `clock` is that of a round (`begin_round`).
     round_began : float
@@ -80,6 +86,7 @@ class Run(Incumbent):
     begun_locally: bool = False
     cut_short: bool = False
     canonical: bool = False
+    related: bool = False
     part_width: float = PART_CELLS
     tree: Any = None
     local: Any = None
@@ -160,6 +167,8 @@ class Run(Incumbent):
         SolverError
             If a safe pattern costs less than the bound; it has been kept.
         """
+        if shown is None and self.net is None:
+            shown = self.standing(pattern)
         result = self.judged(pattern, self._audit_clock(share), shown)
         if result is None:
             self.ceiling = min(self.ceiling, self.cost_of(pattern))
@@ -170,6 +179,36 @@ class Run(Incumbent):
             self.master.prefer(pattern)
             self.take(result)
         return result
+
+    def standing(self, pattern: NDArray[np.bool_]) -> Shown:
+        """Claims about the incumbent that hold for another pattern as well.
+
+        A witness that moves only cells which this pattern suppresses is one of it. Most are where
+        two patterns differ in a few cells.
+
+        Parameters
+        ----------
+        pattern : (n,) bool
+
+        Returns
+        -------
+        mapping of int to list of (Claim, Claim)
+            Against an outsider: whoever knows cells that a witness leaves where they are is
+            served by it as well.
+        """
+        sides: dict[tuple[int, tuple[int, ...]], tuple[list[Claim], list[Claim]]] = {}
+        stands: dict[int, bool] = {}
+        for claim in () if self.audit is None else self.audit.certificate:
+            held = stands.get(id(claim.cells))
+            if held is None:
+                held = stands[id(claim.cells)] = bool(pattern[claim.cells].all())
+            if held and pattern[claim.cell]:
+                both = sides.setdefault((claim.cell, claim.known), ([], []))
+                both[claim.sign > 0].append(reached(claim))
+        found: dict[int, list[tuple[Claim, Claim]]] = {}
+        for (cell, _), (lower, upper) in sides.items():
+            found.setdefault(cell, []).extend(zip(lower, upper, strict=False))
+        return {cell: pairs[:_PAIRS] for cell, pairs in found.items() if pairs}
 
     def begin_with(self, start: Audit) -> None:
         """Take an audited pattern as the first one; searches lean towards it."""

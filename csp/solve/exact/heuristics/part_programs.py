@@ -25,6 +25,9 @@ _WIDER, _NARROWER = 1.02, 1.2
 # Weight in drawing of a cell that the relaxation suppresses wholly; one it publishes weighs 1 more.
 _SURE = 0.1
 
+# Cost of a cell in drawing at least.
+_LEAST = 1e-9
+
 # Limits of a part, and parts in a row without gain after which none is expected.
 _LIMITED = {"mip_max_nodes": 300}
 _SECONDS = 1.0
@@ -54,7 +57,7 @@ def improve_parts(run: Run, until: Clock) -> None:
         chosen = np.flatnonzero(run.best & run.problem.free)
         size = int(wide + rng.random())
         if size < len(chosen):
-            odds = doubt[chosen] / doubt[chosen].sum()
+            odds = _odds(doubt[chosen], run.problem.cost[chosen])
             drawn = rng.choice(chosen, size, replace=False, p=odds)
             part = _around(drawn, relations, columns)
         else:
@@ -65,6 +68,12 @@ def improve_parts(run: Run, until: Clock) -> None:
             return
         fruitless = 0 if run.best_cost != before else fruitless + 1
         run.part_width = wide = wide * _WIDER if ended else max(wide / _NARROWER, PART_CELLS)
+
+
+def _odds(doubt: NDArray[np.float64], cost: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Odds of cells in drawing, half of them by what a cell costs: a few may cost nearly all."""
+    worth = doubt * np.maximum(cost, _LEAST)
+    return np.asarray((doubt / doubt.sum() + worth / worth.sum()) / 2)
 
 
 def _around(
