@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Real
 
 from csp.errors import InputError, OutOfTime, phrase
@@ -50,9 +50,12 @@ class Clock:
     Attributes
     ----------
     end : float
-        By `now`; infinite for no limit.
+        By `now`; infinite for no limit. Shares of the time are shares of the time to this end.
     asked : bool
         Whether the user asked for the limit: false for a `Backstop` and what is left of it.
+    limit : float
+        When work has to stop although its time goes on to `end`, as in a round of a search that a
+        time limit cuts short. What is done before does not depend on it.
 
     Examples
     --------
@@ -64,6 +67,7 @@ class Clock:
 
     end: float = math.inf
     asked: bool = field(default=True, compare=False)
+    limit: float = field(default=math.inf, compare=False)
 
     @classmethod
     def of(cls, time_limit: float | None) -> Clock:
@@ -86,19 +90,24 @@ class Clock:
         return cls(now() + seconds, not isinstance(time_limit, Backstop))
 
     @property
+    def stop(self) -> float:
+        """The end, or the limit before it."""
+        return min(self.end, self.limit)
+
+    @property
     def left(self) -> float:
-        """Seconds to the end; negative after it."""
-        return self.end - now()
+        """Seconds until work has to stop; negative after that."""
+        return self.stop - now()
 
     @property
     def over(self) -> bool:
         """Whether the time has run out."""
-        return now() >= self.end
+        return now() >= self.stop
 
     @property
     def seconds(self) -> float | None:
         """Seconds to the end as a `time_limit`: None for no limit, never less than a hundredth."""
-        if self.end == math.inf:
+        if self.stop == math.inf:
             return None
         left = max(self.left, 0.01)
         return left if self.asked else Backstop(left)
@@ -106,15 +115,19 @@ class Clock:
     @property
     def limits(self) -> bool:
         """Whether there is a limit that was asked for."""
-        return self.asked and self.end < math.inf
+        return self.asked and self.stop < math.inf
 
     def within(self, seconds: float) -> Clock:
         """Return a clock that ends after `seconds`, and no later than this one."""
-        return Clock(min(self.end, now() + seconds), self.asked)
+        return replace(self, end=min(self.end, now() + seconds))
 
     def part(self, share: float) -> Clock:
-        """Return a clock that ends after a share of the time that is left."""
-        return Clock(now() + share * max(self.left, 0.0), self.asked)
+        """Return a clock that ends after a share of the time to the end."""
+        return replace(self, end=now() + share * max(self.end - now(), 0.0))
+
+    def round(self, seconds: float) -> Clock:
+        """Return a clock of a round of `seconds`, which this one cuts short where it ends."""
+        return replace(self, end=now() + seconds, limit=self.stop)
 
     def check(self, before: str = "there was an answer") -> None:
         """Stop work that has run out of time.

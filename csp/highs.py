@@ -359,7 +359,7 @@ class Model:
             before = {name: model.getOptionValue(name)[1] for name in change}
             for name, value in change.items():
                 self.set_option(name, value)
-            if clock.end < np.inf:
+            if clock.stop < np.inf:
                 # The limit counts from the model's first run, not from this one.
                 self.set_option("time_limit", model.getRunTime() + max(clock.left, 0.01))
             try:

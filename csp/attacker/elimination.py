@@ -85,7 +85,7 @@ def solved(
         return None
     divisor = 1
     if columns:
-        Clock(clock.end - _SECONDS * len(columns) ** 3).check("an exact basis was solved")
+        Clock(clock.stop - _SECONDS * len(columns) ** 3).check("an exact basis was solved")
         answer = _dense([inside[i] for i in rows], columns, [right[i] for i in rows])
         if answer is None:
             return None

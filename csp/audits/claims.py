@@ -21,7 +21,7 @@ cells and perhaps some others. What is left is a deviation ``z``: zero on every 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -34,7 +34,7 @@ from csp.exact import UNBOUNDED
 from csp.problem.requirements import room
 from csp.tables.table import Table
 
-__all__ = ["Certificate", "Claim"]
+__all__ = ["Certificate", "Claim", "reached"]
 
 # Vectors checked together: a table may have millions, whose products would fill the memory.
 _AT_ONCE = 4000
@@ -85,6 +85,13 @@ class Claim:
     def __repr__(self) -> str:
         side = "upper" if self.sign > 0 else "lower"
         return f"Claim({side} end of cell {self.cell}, {'exact' if self.exact else 'reached'})"
+
+
+def reached(claim: Claim) -> Claim:
+    """Return the part of a claim that is its witness: an outsider sees the cell reach so far."""
+    if not (claim.exact or claim.known):
+        return claim
+    return replace(claim, known=(), rows=NOTHING, multipliers=NOTHING, divisor=1, exact=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -82,8 +82,9 @@ def suppress(
         (`problem.keeping(pattern)` is for a pattern that is not safe: what is added makes it so.)
     time_limit : float, optional
         Wall seconds. At the limit the best audited pattern is returned with its bound; if there is
-        none yet, the pattern of everything that may be suppressed. A function has to keep it
-        itself: only its audit is ended.
+        none yet, the pattern of everything that may be suppressed. What a search does first does
+        not depend on the limit: a longer one goes on where a shorter one ends. A function has to
+        keep it itself: only its audit is ended.
     gap : float
         Stop once ``(cost - bound) / cost`` is at most this.
     integer : bool

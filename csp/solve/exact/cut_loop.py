@@ -60,16 +60,27 @@ def solve_by_cuts(
 
 def _follow_all(run: Run, schedule: Schedule) -> str:
     """Go through all phases and say what ended them; "done" if the pattern is canonical."""
-    for phase in schedule.phases:
-        if not run.close_enough:
-            follow(run, phase)
+    _follow_each(run, schedule.first)
+    goes_on = True
+    while goes_on and not (run.close_enough or run.limit.over):
+        run.begin_round()
+        before = run.bound, run.best_cost
+        _follow_each(run, schedule.rounds)
+        goes_on = run.clock.over or (run.limit.limits and (run.bound, run.best_cost) != before)
+    run.end_rounds()
     if run.best_cost == run.bound:
         outcome = "done" if run.canonical else break_ties(run)
         run.report("tie-break")
         return outcome
-    if run.clock.over:
+    if run.limit.over:
         return "time"
     return "gap" if run.close_enough else "precision"
+
+
+def _follow_each(run: Run, phases: tuple[Phase, ...]) -> None:
+    for phase in phases:
+        if not run.close_enough:
+            follow(run, phase)
 
 
 def follow(run: Run, phase: Phase) -> None:
@@ -82,6 +93,6 @@ def follow(run: Run, phase: Phase) -> None:
     try:
         phase.work(run, until)
     except OutOfTime:
-        if phase.role != "heuristic":
+        if phase.role != "heuristic" and run.limit.over:
             raise
     run.report(phase.stage)

@@ -4,6 +4,10 @@ A phase is a plug-in of one of SCIP's roles (Achterberg 2009) and what the drive
 it. It is a function of the run and a clock, which changes the run alone: heuristics offer patterns,
 relaxations and separators raise the bound, branching closes the gap. Most apply while the gap asked
 for is not reached; the driver sees to that.
+
+First patterns come first. The other phases follow one another in rounds, each of which is as long
+as all of the time before it, and share the time of their round. So what is done in the first twenty
+seconds does not depend on the time limit, and a longer limit never gives a worse answer.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from csp.solve.exact.heuristics.construction import follow_relaxation
 from csp.solve.exact.heuristics.first_patterns import (
     begin_locally,
     first_patterns,
+    improve_locally,
     suppress_everything,
 )
 from csp.solve.exact.heuristics.part_programs import improve_parts
@@ -44,6 +49,9 @@ __all__ = ["BRANCH", "CUTS", "NAMES", "Phase", "Schedule", "schedule_of"]
 # A gap that a tree is expected to close, and one that bounds do not close on a large table.
 _SMALL_GAP, _WIDE_GAP = 0.05, 0.2
 
+# Share of the rest of a round for what is only to find a better incumbent early.
+_BRIEF = 0.2
+
 # Number of cells up to which trees find patterns without programs over parts.
 _SMALL_TABLE = 400
 
@@ -65,6 +73,8 @@ class Phase:
         Its clock.
     stage : str
         What is reported after it; see `csp.solve.result.Progress`.
+    once : bool
+        Whether it is done once, before the rounds.
     """
 
     name: str
@@ -73,6 +83,7 @@ class Phase:
     when: Callable[[Run], bool]
     until: Callable[[Run], Clock]
     stage: str
+    once: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,17 +99,36 @@ class Schedule:
     method: str
     phases: tuple[Phase, ...]
 
+    @property
+    def first(self) -> tuple[Phase, ...]:
+        """Those that are done once."""
+        return tuple(phase for phase in self.phases if phase.once)
+
+    @property
+    def rounds(self) -> tuple[Phase, ...]:
+        """Those that are done in rounds; each goes on where it stopped."""
+        return tuple(phase for phase in self.phases if not phase.once)
+
 
 # ---- time ----------------------------------------------------------------------------------------
 
 
 def _left(share: float) -> Callable[[Run], Clock]:
-    """Return a share of the time that is left."""
+    """Return a share of the time that is left of a round."""
     return lambda run: run.clock.part(share)
 
 
 def _all(run: Run) -> Clock:
     return run.clock
+
+
+def _ahead(share: float) -> Callable[[Run], Clock]:
+    """Return the time for a first pattern; the rest is kept for other ways to one."""
+    return lambda run: run.limit.within(share * run.limit.left)
+
+
+def _to_the_end(run: Run) -> Clock:
+    return run.limit
 
 
 def _as_long(run: Run, share: float) -> Clock:
@@ -108,16 +138,16 @@ def _as_long(run: Run, share: float) -> Clock:
 
 def _first(run: Run) -> Clock:
     """Leave what the audit of full suppression needs, unless there is a pattern."""
-    return run.clock.part(0.5 if run.best is None else 0.7)
+    return _ahead(0.5 if run.best is None else 0.7)(run)
 
 
 def _late(run: Run) -> Clock:
     """Full suppression is better than nothing, even a little late."""
-    return Clock(run.clock.end + grace(run.clock.end - run.began))
+    return Clock(run.limit.end + grace(run.limit.end - run.began))
 
 
 def _cuts(run: Run) -> Clock:
-    """Cuts give way to what tightens them and to searches after half of all the time.
+    """Cuts give way to what tightens them and to searches after half of the round.
 
     They raise the bound of toy3dsarah by less from the 140th to the 200th second than these in 20.
     On networks they lead further. Where subspaces lead the gap stays wide: to search on for half of
@@ -135,7 +165,7 @@ def _bound(run: Run) -> Clock:
 
 def _brief(run: Run) -> Clock:
     """Take a share of the time used so far; less on very large tables, whose bound takes longer."""
-    return min(_as_long(run, 0.1 if _very_large(run) else 0.5), run.soft_clock)
+    return min(_as_long(run, 0.1 if _very_large(run) else 0.5), run.clock.part(_BRIEF))
 
 
 def _before_branching(run: Run) -> Clock:
@@ -147,9 +177,14 @@ def _before_branching(run: Run) -> Clock:
     until = _as_long(run, 0.25)
     if run.best_cost is not None and run.best_cost - run.bound > _SMALL_GAP * run.best_cost:
         until = max(until, run.clock.part(0.4))
-    if (_very_large(run) or _stays_wide(run)) and run.clock.end < np.inf:
+    if (_very_large(run) or _stays_wide(run)) and run.limit.end < np.inf:
         until = max(until, run.clock.part(0.8))
     return min(until, run.clock)
+
+
+def _branching(run: Run) -> Clock:
+    """Where there are no better patterns to search for in between, a tree goes on to the end."""
+    return run.clock if _late_parts(run) or _late_subspaces(run) else run.limit
 
 
 # ---- when ----------------------------------------------------------------------------------------
@@ -173,6 +208,11 @@ def _stays_wide(run: Run) -> bool:
     return _is_wide(run) and (subspaces_lead(run) or run.cut_short)
 
 
+def _unrelated(run: Run) -> bool:
+    """Whether what relations ask is to come: where the engine for large tables has found most."""
+    return not run.related and (_stays_wide(run) or run.local is not None)
+
+
 def _in_parts(run: Run) -> bool:
     """Whether witnesses in parts of the table come first.
 
@@ -192,6 +232,11 @@ def _combines(run: Run) -> bool:
 def _combines_on(run: Run) -> bool:
     """Whether what subspaces leave of the time is theirs: a tree hardly moves such a bound."""
     return _late_subspaces(run) and _combines(run)
+
+
+def _cut_enough(run: Run) -> bool:
+    """Whether cuts have come to an end, beyond which programs lead; they are not taken up again."""
+    return not run.cut_short
 
 
 def _unsettled(run: Run) -> bool:
@@ -215,6 +260,12 @@ def _begun_locally(run: Run) -> bool:
     return run.begun_locally
 
 
+def _guarded_locally(run: Run) -> bool:
+    """Whether the engine for large tables searches on: others know the outsider only."""
+    alone = bool(run.problem.alone.any())
+    return alone and run.local is not None and run.local.best is not None and bool(run.local.ways)
+
+
 def _early_subspaces(run: Run) -> bool:
     """Whether subspaces are searched before the relaxation is tightened, for a short time."""
     return _improvable(run) and not run.begun_locally
@@ -236,18 +287,19 @@ def _late_subspaces(run: Run) -> bool:
 
 # ---- the schedule --------------------------------------------------------------------------------
 
-_BEFORE = (
+_PHASES = (
     # Patterns, of which any is needed, and what is known of the bound without cuts.
-    Phase("regions", "heuristic", begin_locally, _in_parts, _left(0.7), "start"),
-    Phase("first patterns", "heuristic", first_patterns, _unsettled, _first, "start"),
-    Phase("everything", "heuristic", suppress_everything, _has_none, _late, "start"),
-    Phase("sums", "separator", cut_sums, _always, _all, "start"),
+    Phase("regions", "heuristic", begin_locally, _in_parts, _ahead(0.7), "start", once=True),
+    Phase("first patterns", "heuristic", first_patterns, _unsettled, _first, "start", once=True),
+    Phase("everything", "heuristic", suppress_everything, _has_none, _late, "start", once=True),
+    Phase("sums", "separator", cut_sums, _always, _all, "start", once=True),
     # The bound, and patterns near it.
-    Phase("relations", "relaxation", bound_by_relations, _stays_wide, _left(0.1), "relations"),
+    Phase("relations", "relaxation", bound_by_relations, _unrelated, _left(0.1), "relations"),
     Phase("combinations", "separator", cut_combinations, _combines, _left(0.25), "cuts"),
     Phase("cuts", "separator", cut_relaxation, _always, _cuts, "cuts"),
     Phase("rounding", "heuristic", follow_relaxation, _has_points, _all, "guided"),
     # A better incumbent leaves fewer cells to what follows.
+    Phase("regions", "heuristic", improve_locally, _guarded_locally, _left(0.2), "improved"),
     Phase("parts, early", "heuristic", improve_parts, _begun_locally, _left(0.2), "parts"),
     Phase(
         "subspaces, early", "heuristic", partial(improve, patience=5), _early_subspaces, _brief,
@@ -267,11 +319,13 @@ _BEFORE = (
 
 CUTS = Schedule(
     "cuts",
-    (*_BEFORE, Phase("programs", "branching", search_programs, _always, _all, "search")),
+    (*_PHASES, Phase("programs", "branching", search_programs, _cut_enough, _to_the_end, "search")),
 )
 """Relaxations of networks are nearly integral, so that few programs close the gap."""
 
-BRANCH = Schedule("branch", (*_BEFORE, Phase("tree", "branching", branch, _always, _all, "branch")))
+BRANCH = Schedule(
+    "branch", (*_PHASES, Phase("tree", "branching", branch, _always, _branching, "branch"))
+)
 """Those of other tables leave a gap, and the tree is kept."""
 
 NAMES = (*dict.fromkeys(phase.name for phase in (*CUTS.phases, *BRANCH.phases)), *SEPARATORS)

@@ -67,8 +67,11 @@ def _bridgeless(run: Run, point: Point) -> list[Cut]:
 
 def _capacity(run: Run, point: Point) -> list[Cut]:
     separator, x, until = run.separator, point.x, point.until
-    if isinstance(separator, FlowSeparator) or not point.few:
+    if isinstance(separator, FlowSeparator):
         return [*chain(*separator.misses(x, whole=point.whole, clock=until))]
+    if not point.few:
+        shown = run.standing(x > 0.5) if point.whole else {}
+        return [*chain(*separator.misses(x, whole=point.whole, clock=until, shown=shown))]
     found = separator.misses(x, whole=False, clock=until, most=_MISSES, tries=_TRIES)
     return [*chain(*found)]
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.audits.audit import Audit
-from csp.clock import Clock
+from csp.audits.claims import Claim, reached
+from csp.clock import Clock, now
 from csp.solve.cuts import CutFactory
 from csp.solve.exact.master import Answer, Master
 from csp.solve.general.neighbourhood import Neighbourhood
@@ -27,7 +29,19 @@ from csp.solve.witnesses.field import Field
 # Free cells from which the relaxation of a network holds only the columns that it needs.
 PRICED_FROM = 3_000
 
-__all__ = ["PRICED_FROM", "Run"]
+# Cells drawn for the first parts.
+PART_CELLS = 3.0
+
+__all__ = ["PART_CELLS", "PRICED_FROM", "Run"]
+
+# Seconds of a first round at least: those of small tables are proved in it.
+_FIRST_ROUND = 8.0
+
+# Pairs of claims about a cell that are taken over from one pattern to the next.
+_PAIRS = 8
+
+# Time for an audit at least: seconds, and a share of what has passed.
+_AUDIT_SECONDS, _AUDIT_SHARE = 0.5, 0.1
 
 
 @dataclass(eq=False, repr=False)
@@ -50,6 +64,19 @@ class Run(Incumbent):
         Whether time ended the rounds of cuts.
     canonical : bool
         Whether the incumbent is known to be the preferred one of the cheapest patterns.
+    related : bool
+        Whether what relations ask by themselves is among the cuts.
+    limit : Clock
+        Of the whole run. Its `clock` is that of a round (`begin_round`).
+    round_began : float
+    rng : numpy.random.Generator
+        For parts.
+    part_width : float
+        Cells drawn for a part whose best choice a program looks for.
+    tree : object, optional
+        The tree of the last round, which the next goes on with.
+    local : LocalSearch, optional
+        The engine for large tables, which began the run.
     """
 
     found: bool = False
@@ -59,6 +86,13 @@ class Run(Incumbent):
     begun_locally: bool = False
     cut_short: bool = False
     canonical: bool = False
+    related: bool = False
+    part_width: float = PART_CELLS
+    tree: Any = None
+    local: Any = None
+    limit: Clock = field(init=False)
+    round_began: float = field(init=False)
+    rng: np.random.Generator = field(init=False)
     cutter: CutFactory = field(init=False)
     net: HiddenNetwork | None = field(init=False)
     separator: Separator | FlowSeparator = field(init=False)
@@ -67,6 +101,8 @@ class Run(Incumbent):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self.limit, self.round_began = self.clock, self.began
+        self.rng = np.random.default_rng(self.seed)
         self.cutter = CutFactory(self.problem)
         self.net = HiddenNetwork.of(self.problem)
         large = self.net is not None and int(self.problem.free.sum()) >= PRICED_FROM
@@ -75,7 +111,7 @@ class Run(Incumbent):
             if self.net is None
             else FlowSeparator(self.net, self.cutter, compact=large)
         )
-        self.master = Master(self.problem, self.seed, self.clock, priced=large)
+        self.master = Master(self.problem, self.seed, self.limit, priced=large)
         self.alive = self.problem.free
 
     @cached_property
@@ -116,7 +152,7 @@ class Run(Incumbent):
         shown : mapping, optional
             Claims that the pattern was made of: the audit checks these first.
         share : float
-            Of the time that is left, for the audit.
+            Of the time that is left of the round, for the audit.
 
         Returns
         -------
@@ -131,7 +167,9 @@ class Run(Incumbent):
         SolverError
             If a safe pattern costs less than the bound; it has been kept.
         """
-        result = self.judged(pattern, self.clock.part(share), shown)
+        if shown is None and self.net is None:
+            shown = self.standing(pattern)
+        result = self.judged(pattern, self._audit_clock(share), shown)
         if result is None:
             self.ceiling = min(self.ceiling, self.cost_of(pattern))
             self.bound = int(min(self.bound, self.ceiling))
@@ -141,6 +179,36 @@ class Run(Incumbent):
             self.master.prefer(pattern)
             self.take(result)
         return result
+
+    def standing(self, pattern: NDArray[np.bool_]) -> Shown:
+        """Claims about the incumbent that hold for another pattern as well.
+
+        A witness that moves only cells which this pattern suppresses is one of it. Most are where
+        two patterns differ in a few cells.
+
+        Parameters
+        ----------
+        pattern : (n,) bool
+
+        Returns
+        -------
+        mapping of int to list of (Claim, Claim)
+            Against an outsider: whoever knows cells that a witness leaves where they are is
+            served by it as well.
+        """
+        sides: dict[tuple[int, tuple[int, ...]], tuple[list[Claim], list[Claim]]] = {}
+        stands: dict[int, bool] = {}
+        for claim in () if self.audit is None else self.audit.certificate:
+            held = stands.get(id(claim.cells))
+            if held is None:
+                held = stands[id(claim.cells)] = bool(pattern[claim.cells].all())
+            if held and pattern[claim.cell]:
+                both = sides.setdefault((claim.cell, claim.known), ([], []))
+                both[claim.sign > 0].append(reached(claim))
+        found: dict[int, list[tuple[Claim, Claim]]] = {}
+        for (cell, _), (lower, upper) in sides.items():
+            found.setdefault(cell, []).extend(zip(lower, upper, strict=False))
+        return {cell: pairs[:_PAIRS] for cell, pairs in found.items() if pairs}
 
     def begin_with(self, start: Audit) -> None:
         """Take an audited pattern as the first one; searches lean towards it."""
@@ -171,11 +239,35 @@ class Run(Incumbent):
         finally:
             self.clock = whole
 
+    def begin_round(self) -> None:
+        """Have phases share the time of a round, which is as long as all before it.
+
+        How long it is does not depend on the time limit, and so a longer limit changes nothing of
+        what is done first. Without a limit there is one round, and what is done does not depend on
+        the machine.
+        """
+        self.round_began = now()
+        spent = self.round_began - self.began
+        limited = self.limit.limits
+        self.clock = self.limit.round(max(_FIRST_ROUND, spent)) if limited else self.limit
+
+    def end_rounds(self) -> None:
+        """Leave all of the time to what follows."""
+        self.round_began, self.clock = self.began, self.limit
+
     def until(self, share: float) -> Clock:
-        """Return a clock that ends after a share of all the time of the run."""
-        return Clock(self.began + share * (self.clock.end - self.began))
+        """Return a clock that ends after a share of the time of the round."""
+        begun = self.round_began
+        return replace(self.clock, end=begun + share * (self.clock.end - begun))
 
     @property
     def soft_clock(self) -> Clock:
-        """When to stop raising the bound and see to the pattern: after two thirds of the time."""
+        """When to stop raising the bound and see to the pattern: after two thirds of the round."""
         return self.until(2 / 3)
+
+    def _audit_clock(self, share: float) -> Clock:
+        """Give an audit a share of the round, or more at its end, so that nothing is lost."""
+        passed = now() - self.began
+        part = self.clock.part(share)
+        least = self.limit.within(max(_AUDIT_SECONDS, _AUDIT_SHARE * passed))
+        return max(part, least) if self.limit.limits else part

@@ -8,6 +8,8 @@ Salazar-Gonzalez 2000): most LPs of a round are never solved.
 from __future__ import annotations
 
 from contextlib import suppress
+from fractions import Fraction
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from csp.highs import Model, Status
 from csp.problem.problem import Problem
 from csp.problem.requirements import DOWN, SLIDE, UP, Needs
 from csp.solve.cuts import Cut, CutFactory
+from csp.solve.incumbent import Shown
 
 __all__ = ["Separator"]
 
@@ -59,7 +62,7 @@ class Separator:
 
     def misses(
         self, x: NDArray[np.float64], *, whole: bool, clock: Clock, most: int | None = None,
-        tries: int | None = None,
+        tries: int | None = None, shown: Shown = MappingProxyType({}),
     ) -> list[tuple[Cut, ...]]:  # fmt: skip
         """Find the requirements that the point misses.
 
@@ -76,6 +79,8 @@ class Separator:
             Stop after this many misses.
         tries : int, optional
             Look only at this many requirements, those missed most often of late.
+        shown : mapping of int to sequence of (Claim, Claim)
+            Claims about a pattern, of which those that meet a requirement spare its program.
 
         Returns
         -------
@@ -87,16 +92,28 @@ class Separator:
         self._clock = clock
         found: list[tuple[Cut, ...]] = []
         with suppress(OutOfTime):
-            self._look(x, found, whole=whole, most=most, tries=tries)
+            self._look(x, found, self._reached(shown), whole=whole, most=most, tries=tries)
         return found
 
+    def _reached(self, shown: Shown) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """How far cells of the support move, up and down, by claims."""
+        high, low = np.zeros(len(self._cells)), np.zeros(len(self._cells))
+        for p, pairs in shown.items():
+            j = self._place[p]
+            low[j] = -max(self._distance(down.reach) for down, _ in pairs)
+            high[j] = max(self._distance(up.reach) for _, up in pairs)
+        return high, low
+
+    def _distance(self, reach: Fraction | None) -> float:
+        return self._largest_need / self._unit if reach is None else float(reach) / self._unit
+
     def _look(
-        self, x: NDArray[np.float64], found: list[tuple[Cut, ...]], *, whole: bool,
+        self, x: NDArray[np.float64], found: list[tuple[Cut, ...]],
+        reach: tuple[NDArray[np.float64], NDArray[np.float64]], *, whole: bool,
         most: int | None, tries: int | None,
     ) -> None:  # fmt: skip
-        """Fill a list with misses."""
-        k = len(self._cells)
-        high, low = np.zeros(k), np.zeros(k)
+        """Fill a list with misses; `reach` is how far cells move at least."""
+        high, low = reach
         # A deviation within capacities capped at one need serves all larger ones: small first.
         for level in self._levels(tries, whole=whole):
             if tries is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -27,7 +27,7 @@ from csp.solve.witnesses.exchange import drop_cells
 from csp.solve.witnesses.field import Field, Witness
 from csp.solve.witnesses.rescue import rescue
 
-__all__ = ["LARGE", "begins", "solve_large"]
+__all__ = ["LARGE", "LocalSearch", "begins", "begun", "solve_large"]
 
 LARGE = 10_000
 """Number of cells from which branch and cut adds nothing to this engine in a minute."""
@@ -52,13 +52,13 @@ _AGAIN = 4
 # are products of codes, most of which are missing there.
 _SPARSE = 0.1
 
-# Shares of the time for the relaxation before the first pattern and for the rest of it, and of what
-# is left for the audit of a pattern.
-_RELAX, _CLOSER = 0.3, 0.1
-_AUDIT = 0.3
+# Time for the relaxation, and for an integer program, as a share of what has passed; and seconds of
+# patterns between two of these at least.
+_RELAX = 0.2
+_ROUND = 8.0
 
-# How near the optimum a point of the relaxation is that guides.
-_GUIDE = 0.02
+# How near the optimum a point of the relaxation is that guides, and steps for it at most.
+_GUIDE, _GUIDE_STEPS = 0.02, 2000
 
 # Time kept for an audit, in times of the last one.
 _AS_LONG = 1.2
@@ -77,17 +77,160 @@ def begins(problem: Problem, *, integer: bool) -> bool:
 
 
 @dataclass(eq=False, repr=False)
-class _Search(Incumbent):
-    """State of one run."""
+class LocalSearch(Incumbent):
+    """A search by witnesses in parts of a table, which goes on where it stopped.
+
+    How long each part of it takes depends on what has passed, and not on the time limit, which
+    ends it wherever it is.
+    """
 
     axes: Axes = field(kw_only=True)
+    arrays: Field = field(init=False)
+    builder: Builder = field(init=False)
+    book: Book = field(init=False)
+    relaxation: Relaxation | None = None
+    sparse: bool = False
     audit_seconds: float = 0.0
     rescued: int = 0
+    ways: list[str] = field(default_factory=list)
+    idle: set[str] = field(default_factory=set)
+    tightened: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.arrays = Field(self.problem, integer=self.integer)
+        self.builder = Builder(self.arrays, self.axes)
+        attackers = Attackers(self.problem) if self.problem.alone.any() else None
+        self.book = Book(self.arrays, attackers)
+        self.rng = np.random.default_rng(self.seed)
 
     @property
     def tolerance(self) -> int:
         """None: the bounds of relations allow for rounding themselves."""
         return 0
+
+    @property
+    def late(self) -> Clock:
+        """A first pattern may be a little late; the audit of full suppression may follow."""
+        stop = self.clock.stop
+        return Clock(stop + grace(stop - self.began) / 2) if stop < np.inf else self.clock
+
+    # ---- a first pattern, and a second ---------------------------------------------------------
+
+    def construct(self, as_long: float) -> None:
+        """Find a first pattern, and a second one with more care."""
+        arrays, builder, book, late = self.arrays, self.builder, self.book, self.late
+        self.sparse = occupied(self.axes) < _SPARSE
+        # Pairs are found as well without a guide.
+        x = None if self.sparse else self._relaxed(self.late, _GUIDE, _GUIDE_STEPS)
+        builder.clock = late
+        serve_together(book, late)
+        beforehand = dict(book.witnesses)
+        guide, rows = _guide(self.problem, arrays, x), np.arange(len(arrays.cell))
+        if self.best is not None:
+            guide[self.best] *= 1 - _TRUST
+        if self.sparse:
+            for witness in swaps(arrays, self.axes, guide, late):
+                book.add(witness)
+                guide[witness.cells] = 0.0
+            against = {r: left for r in rows.tolist() if (left := book.left(r)) != frozenset()}
+            # The codes of linked tables are few of all combinations as well, and have no such
+            # pairs.
+            self.sparse = 2 * sum(left is None for left in against.values()) < len(rows)
+            rows = np.array(list(against), np.int64)
+            if not self.sparse:
+                x = self._relaxed(self.late, _GUIDE, _GUIDE_STEPS)
+                guide = np.where(book.used > 0, 0.0, _guide(self.problem, arrays, x))
+        # A second pattern follows, with more time. (Whole numbers take theirs either way.)
+        builder.programs = 2 if self.integer else 1
+        failed = builder.serve(book, builder.order(rows), guide)
+        builder.programs = 2
+        self.rescued = len(failed)
+        rescue(book, failed, late)
+        prune(book, arrays.price)
+        self.try_incumbent(book, late)
+        if self.best is None:
+            self.take(fully_suppressed(self.problem, integer=self.integer, clock=late))
+        self.report("first pattern")
+        self.clock = self.clock.within(as_long * (now() - self.began))
+        if not self.sparse:
+            self._again(beforehand, x)
+        # Regions are products of codes.
+        self.ways = ["cells"] if self.sparse else ["regions", "cells"]
+
+    def _again(self, beforehand: dict[int, Witness], x: NDArray[np.float64] | None) -> None:
+        """Construct once more, with a choice among witnesses for each requirement.
+
+        The better one is kept.
+        """
+        arrays, builder, book, late = self.arrays, self.builder, self.book, self.late
+        if self.close_enough or not arrays.price.any():
+            return
+        reserve = self.clock
+        if reserve.stop < np.inf:
+            reserve = self._before_audit().within(_AGAIN * (now() - self.began))
+        other = Book(arrays, book.attackers)
+        for witness in beforehand.values():
+            other.add(witness)
+        builder.clock, builder.compared = reserve, _COMPARED
+        rows = np.arange(len(arrays.cell))
+        try:
+            failed = builder.serve(other, builder.order(rows), _guide(self.problem, arrays, x))
+        except OutOfTime:
+            failed = [r for r in rows.tolist() if not other.settled(r)]
+        finally:
+            builder.compared = 1
+        # What is left is served as in the first pattern.
+        taken: set[int] = set()
+        for r in failed:
+            for i in book.serving(r) - taken:
+                other.add(book.witnesses[i])
+                taken.add(i)
+        for p in sorted({int(arrays.cell[r]) for r in failed}):
+            for claims in book.kept(p):
+                other.keep(p, claims)
+        prune(other, arrays.price)
+        cost = self.cost_of(other.pattern())
+        if cost >= self.cost_of(book.pattern()):
+            return
+        self.try_incumbent(other, late)
+        self.report("second pattern")
+        # One that would have been the best and is not could not be proved.
+        assert self.best_cost is not None
+        if self.best_cost <= cost:
+            self.book = other
+
+    # ---- better patterns -----------------------------------------------------------------------
+
+    def improve(self) -> bool:
+        """Search on until the clock is over, the gap is reached, or nothing is left to try.
+
+        Return whether it is the last.
+        """
+        while self.ways and not self.close_enough:
+            # What a part has begun when its time is over is still of use.
+            reserve, self.builder.clock = self._slice()
+            if reserve.over or self.clock.over:
+                return False
+            book, price = self.book, self.arrays.price
+            if self.ways[0] == "regions":
+                gained = improve_regions(
+                    book, self.builder, self.axes, price, reserve, self.rng, self.note
+                )
+            else:
+                gained = drop_cells(book, self.builder, price, reserve, self.rng)
+            prune(book, price)
+            self.try_incumbent(book, self.late)
+            self.report("improved")
+            if gained:
+                self.idle.clear()
+                continue
+            if not reserve.over:
+                self.idle.add(self.ways[0])
+            if self.idle == set(self.ways):
+                return True
+            self.ways.append(self.ways.pop(0))
+        return False
 
     def try_incumbent(self, book: Book, clock: Clock) -> None:
         """Audit the pattern of a book and keep it if it is the best."""
@@ -100,20 +243,89 @@ class _Search(Incumbent):
         if result is not None and result.safe:
             self.take(result)
 
+    def _slice(self) -> tuple[Clock, Clock]:
+        """Time of a part of the search, after which what it has found is audited, and of all parts.
+
+        Without a limit sweeps are whole, so that results do not depend on the machine.
+        """
+        if self.clock.stop == np.inf:
+            return self.clock, self.clock
+        whole = self._before_audit()
+        return whole.within(max(1.0, 0.5 * (now() - self.began))), whole
+
+    def _before_audit(self) -> Clock:
+        """Return the time that is left but for an audit, which takes as long as the last one.
+
+        Of millions of cells that is minutes.
+        """
+        clock = self.clock
+        return replace(clock, limit=clock.stop - _AS_LONG * self.audit_seconds)
+
+    # ---- the bound -----------------------------------------------------------------------------
+
+    def tighten(self, *, program: bool) -> None:
+        """Raise the bound for a share of the time that has passed.
+
+        Parameters
+        ----------
+        program : bool
+            Whether by an integer program as well; branch and cut has better bounds of its own.
+        """
+        self.tightened = spent = now() - self.began
+        if self.close_enough or self.clock.over:
+            return
+        self._relaxed(self._as_long(_RELAX * spent))
+        if program and not self.close_enough:
+            assert self.relaxation is not None
+            self.raise_bound(self.relaxation.whole(self._as_long(_RELAX * spent)))
+            self.report("bound")
+
+    def _as_long(self, seconds: float) -> Clock:
+        """Return a clock of some seconds, or without end: then nothing depends on time."""
+        return self.clock.within(seconds) if self.clock.stop < np.inf else self.clock
+
+    def _relaxed(
+        self, until: Clock, gap: float = CLOSE, steps: int | None = None
+    ) -> NDArray[np.float64]:
+        """Solve the relaxation on; its point, after its bound is taken."""
+        if self.relaxation is None:
+            self.relaxation = Relaxation(self.arrays, until, self.book.attackers)
+        relaxed = self.relaxation.solve(gap, until, steps)
+        self.raise_bound(relaxed.bound)
+        self.report("bound")
+        return relaxed.x
+
+
+def begun(
+    problem: Problem, *, clock: Clock, gap: float, integer: bool, seed: int,
+    progress: ProgressCallback | None, start: Audit | None = None,
+) -> LocalSearch:  # fmt: skip
+    """Return a search of this engine; see `solve_large`.
+
+    Raises
+    ------
+    InputError
+    """
+    if problem.union_rule is not None or not (axes := Axes(problem.table)).regular:
+        msg = (
+            "method 'large' takes tables in which every relation runs along one dimension, and no "
+            "rule for sums of suppressed cells; use method 'auto'"
+        )
+        raise InputError(msg)
+    search = LocalSearch(problem, clock, gap, integer, seed, progress, axes=axes)
+    if start is not None:
+        search.take(start)
+    return search
+
 
 def solve_large(
     problem: Problem, *, clock: Clock, gap: float, integer: bool, seed: int,
-    progress: ProgressCallback | None, last: bool = True, as_long: float = np.inf,
-    start: Audit | None = None,
+    progress: ProgressCallback | None, start: Audit | None = None,
 ) -> Suppression:  # fmt: skip
     """Solve a large problem; see `csp.suppress` for the parameters.
 
     Parameters
     ----------
-    last : bool
-        Whether nothing else is tried: everything is suppressed then if no pattern was found.
-    as_long : float
-        Limit of the search for better patterns, in times of what the first one took.
     start : Audit, optional
         Of a safe pattern to begin with: its cells are the first to construct with.
 
@@ -124,17 +336,11 @@ def solve_large(
     Unprotectable, OutOfTime, KeyboardInterrupt
         See `csp.solve.exact.cut_loop.solve_by_cuts`.
     """
-    if problem.union_rule is not None or not (axes := Axes(problem.table)).regular:
-        msg = (
-            "method 'large' takes tables in which every relation runs along one dimension, and no "
-            "rule for sums of suppressed cells; use method 'auto'"
-        )
-        raise InputError(msg)
-    search = _Search(problem, clock, gap, integer, seed, progress, axes=axes)
-    if start is not None:
-        search.take(start)
-    stopped = search.ended_by(partial(_run, search, as_long))
-    if last and search.best is None and (everything := everything_suppressed(
+    search = begun(
+        problem, clock=clock, gap=gap, integer=integer, seed=seed, progress=progress, start=start
+    )
+    stopped = search.ended_by(partial(_run, search))
+    if search.best is None and (everything := everything_suppressed(
         problem, time_limit=max(clock.end - search.began, 0.0), stopped=stopped, began=search.began,
         method="large", integer=integer,
     )):  # fmt: skip
@@ -142,154 +348,19 @@ def solve_large(
     return search.result("large", stopped, {"rescued": search.rescued})
 
 
-def _run(search: _Search, as_long: float) -> str:
-    """Construct, certify and improve; say what ended it."""
-    problem, clock = search.problem, search.clock
-    arrays = Field(problem, integer=search.integer)
-    builder = Builder(arrays, search.axes)
-    attackers = Attackers(problem) if problem.alone.any() else None
-    sparse = occupied(search.axes) < _SPARSE
-    # Pairs are found as well without a guide.
-    until = search.clock.part(_RELAX)
-    relaxation = None if sparse else Relaxation(arrays, until, attackers)
-    x = None if relaxation is None else _relaxed(search, relaxation, until, _GUIDE)
-    # A first pattern is worth being a little late; the audit of full suppression may follow.
-    late = Clock(clock.end + grace(clock.end - search.began) / 2) if clock.end < np.inf else clock
-    book = Book(arrays, attackers)
-    builder.clock = late
-    serve_together(book, late)
-    beforehand = dict(book.witnesses)
-    guide, rows = _guide(problem, arrays, x), np.arange(len(arrays.cell))
-    if search.best is not None:
-        guide[search.best] *= 1 - _TRUST
-    if sparse:
-        for witness in swaps(arrays, search.axes, guide, late):
-            book.add(witness)
-            guide[witness.cells] = 0.0
-        against = {r: left for r in rows.tolist() if (left := book.left(r)) != frozenset()}
-        # The codes of linked tables are few of all combinations as well, and have no such pairs.
-        sparse = 2 * sum(left is None for left in against.values()) < len(rows)
-        rows = np.array(list(against), np.int64)
-        if not sparse:
-            until = search.clock.part(_RELAX)
-            relaxation = Relaxation(arrays, until, attackers)
-            x = _relaxed(search, relaxation, until, _GUIDE)
-            guide = np.where(book.used > 0, 0.0, _guide(problem, arrays, x))
-    # A second pattern follows, with more time. (Whole numbers take theirs either way.)
-    builder.programs = 2 if search.integer else 1
-    failed = builder.serve(book, builder.order(rows), guide)
-    builder.programs = 2
-    search.rescued = len(failed)
-    rescue(book, failed, late)
-    prune(book, arrays.price)
-    search.try_incumbent(book, late)
-    if search.best is None:
-        search.take(fully_suppressed(problem, integer=search.integer, clock=late))
-    search.report("first pattern")
-    search.clock = search.clock.within(as_long * (now() - search.began))
-    if not sparse:
-        book = _again(search, book, beforehand, builder, x, late)
-    if not (search.close_enough or search.clock.over):
-        until = search.clock.part(_RELAX if sparse else _CLOSER)
-        relaxation = Relaxation(arrays, until, attackers) if relaxation is None else relaxation
-        _relaxed(search, relaxation, until)
-        # Branch and cut, where that follows, has better bounds of its own.
-        if as_long == np.inf and not search.close_enough:
-            search.raise_bound(relaxation.whole(search.clock.part(_CLOSER)))
-            search.report("bound")
-    rng = np.random.default_rng(search.seed)
-    # Regions are products of codes.
-    ways = ["cells"] if sparse else ["regions", "cells"]
-    idle: set[str] = set()
-    while not search.close_enough:
-        # What a part has begun when its time is over is still of use.
-        reserve, builder.clock = _slice(search)
-        if reserve.over or clock.over:
-            return "time"
-        if ways[0] == "regions":
-            gained = improve_regions(
-                book, builder, search.axes, arrays.price, reserve, rng, search.note
-            )
-        else:
-            gained = drop_cells(book, builder, arrays.price, reserve, rng)
-        prune(book, arrays.price)
-        search.try_incumbent(book, late)
-        search.report("improved")
-        if gained:
-            idle.clear()
-            continue
-        if not reserve.over:
-            idle.add(ways[0])
-        if idle == set(ways):
-            return "done"
-        ways.append(ways.pop(0))
-    return "done" if search.best_cost == search.bound else "gap"
-
-
-def _relaxed(
-    search: _Search, relaxation: Relaxation, until: Clock, gap: float = CLOSE
-) -> NDArray[np.float64]:
-    """Solve the relaxation until a time; its point, after its bound is taken."""
-    relaxed = relaxation.solve(gap, until)
-    search.raise_bound(relaxed.bound)
-    search.report("bound")
-    return relaxed.x
-
-
-def _slice(search: _Search) -> tuple[Clock, Clock]:
-    """Time of a part of the search after which what it has found is audited, and of all parts.
-
-    Without a limit sweeps are whole, so that results do not depend on the machine.
-    """
-    if search.clock.end == np.inf:
-        return search.clock, search.clock
-    # Of millions of cells an audit takes minutes, and the next one takes as long as the last.
-    audited = Clock(search.clock.end - _AS_LONG * search.audit_seconds)
-    whole = min(search.clock.part(1 - _AUDIT), audited, key=lambda clock: clock.end)
-    return whole.within(max(1.0, 0.5 * (now() - search.began))), whole
-
-
-def _again(
-    search: _Search, book: Book, beforehand: dict[int, Witness], builder: Builder,
-    x: NDArray[np.float64] | None, late: Clock,
-) -> Book:  # fmt: skip
-    """Construct once more, with a choice among witnesses for each requirement; keep the better."""
-    arrays = book.field
-    if search.close_enough or not arrays.price.any():
-        return book
-    reserve = search.clock
-    if reserve.end < np.inf:
-        spent = now() - search.began
-        reserve = reserve.part(1 - _AUDIT).within(_AGAIN * spent)
-    other = Book(arrays, book.attackers)
-    for witness in beforehand.values():
-        other.add(witness)
-    builder.clock, builder.compared = reserve, _COMPARED
-    rows = np.arange(len(arrays.cell))
-    try:
-        failed = builder.serve(other, builder.order(rows), _guide(search.problem, arrays, x))
-    except OutOfTime:
-        failed = [r for r in rows.tolist() if not other.settled(r)]
-    finally:
-        builder.compared = 1
-    # What is left is served as in the first pattern.
-    taken: set[int] = set()
-    for r in failed:
-        for i in book.serving(r) - taken:
-            other.add(book.witnesses[i])
-            taken.add(i)
-    for p in sorted({int(arrays.cell[r]) for r in failed}):
-        for claims in book.kept(p):
-            other.keep(p, claims)
-    prune(other, arrays.price)
-    cost = search.cost_of(other.pattern())
-    if cost >= search.cost_of(book.pattern()):
-        return book
-    search.try_incumbent(other, late)
-    search.report("second pattern")
-    # One that would have been the best and is not could not be proved.
-    assert search.best_cost is not None
-    return book if search.best_cost > cost else other
+def _run(search: LocalSearch) -> str:
+    """Construct, certify, improve and bound by turns; say what ended it."""
+    limit = search.clock
+    search.construct(np.inf)
+    while True:
+        search.tighten(program=True)
+        search.clock = limit.round(max(_ROUND, search.tightened)) if limit.stop < np.inf else limit
+        stuck = search.improve()
+        search.clock = limit
+        if search.close_enough:
+            return "done" if search.best_cost == search.bound else "gap"
+        if stuck or limit.over:
+            return "done" if stuck else "time"
 
 
 def _guide(problem: Problem, arrays: Field, x: NDArray[np.float64] | None) -> NDArray[np.float64]:

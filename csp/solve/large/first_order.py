@@ -72,7 +72,7 @@ class FirstOrder:
     def __repr__(self) -> str:
         return f"FirstOrder({len(self._lower)} rows, {self._steps} steps)"
 
-    def run(self, gap: float, clock: Clock) -> None:
+    def run(self, gap: float, clock: Clock, steps: int | None = None) -> None:
         """Go on until bound and cost are near each other.
 
         Parameters
@@ -82,6 +82,8 @@ class FirstOrder:
             what rows are broken by of the total of the point, and the same at their multipliers of
             the cost.
         clock : Clock
+        steps : int, optional
+            More than which are not taken in all.
         """
         if self._steps and clock.over:
             return
@@ -89,7 +91,7 @@ class FirstOrder:
         x, y = self.x, self._y
         x0, y0, since = x, y, 0
         at_start = last = np.inf
-        while self._steps < _MOST:
+        while self._steps < (_MOST if steps is None else min(steps, _MOST)):
             new_x = np.clip(
                 x - self._column_step / self._weight * (price - self._columns @ y), 0, 1
             )

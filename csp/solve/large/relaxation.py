@@ -94,7 +94,9 @@ class Relaxation:
     def __repr__(self) -> str:
         return f"Relaxation({self._program!r})"
 
-    def solve(self, gap: float = CLOSE, clock: Clock = UNLIMITED) -> Relaxed:
+    def solve(
+        self, gap: float = CLOSE, clock: Clock = UNLIMITED, steps: int | None = None
+    ) -> Relaxed:
         """Come as near to the optimum as this, or as there is time for.
 
         Parameters
@@ -102,9 +104,11 @@ class Relaxation:
         gap : float
             Share of the bound by which the cost of the point may be above it.
         clock : Clock
+        steps : int, optional
+            More than which are not taken in all.
         """
         program = self._program
-        program.run(gap, clock)
+        program.run(gap, clock, steps)
         x = self._fixed.astype(np.float64)
         x[self._columns] = program.x
         return Relaxed(x, program.bound, self._cuts())

@@ -49,21 +49,28 @@ class _Node:
     ones: tuple[int, ...]
 
 
-def branch(run: Run, _: Clock) -> None:
+def branch(run: Run, until: Clock) -> None:
     """Search the tree until proof, gap or time; incumbent and bound are those of the run.
 
-    The incumbent is also proved to be the preferred one of the cheapest patterns where the tree
-    keeps nodes as good as the incumbent, which it does as long as there are few of these.
+    It goes on where it stopped, unless many cells have gone since. The incumbent is also proved to
+    be the preferred one of the cheapest patterns where the tree keeps nodes as good as the
+    incumbent, which it does as long as there are few of these.
     """
-    tree = _Tree(run)
-    run.canonical = tree.search() and tree.sees_ties
+    tree = run.tree
+    if tree is None or tree.alive is not run.alive:
+        tree = run.tree = _Tree(run)
+    with run.within(until):
+        run.canonical = tree.search() and tree.sees_ties
 
 
 class _Tree:
     def __init__(self, run: Run) -> None:
         self._run = run
+        self.alive = run.alive
         self._lp = NodeRelaxation(run.problem, run.alive, run.master.cuts, run.seed)
+        self._known = len(run.master.cuts)
         self._gone = np.zeros(len(self._lp.cells), dtype=bool)
+        self._current: _Node | None = _Node(0.0, 0, (), ())
         self._open: list[tuple[float, int, int, _Node]] = []
         # Where few costs differ, or some are 0, very many patterns are cheapest.
         costs = np.unique(run.problem.cost[run.alive])
@@ -77,7 +84,7 @@ class _Tree:
     def search(self) -> bool:
         """Visit nodes; True if none that is of interest is left."""
         run = self._run
-        self._current: _Node | None = _Node(0.0, 0, (), ())
+        self._lp.enter(run.master.cuts[self._known :])
         try:
             while not run.clock.over and not self._enough():
                 if self._current is None and self._next() is None:
@@ -100,6 +107,7 @@ class _Tree:
         finally:
             # An interrupt leaves the node in hand open.
             self._raise()
+            self._known = len(run.master.cuts)
         return False
 
     def _enough(self) -> bool:

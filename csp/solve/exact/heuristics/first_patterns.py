@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 
 import numpy as np
 
@@ -13,51 +14,74 @@ from csp.solve.exact.heuristics.subspaces import (
     LEADING,
     PATIENCE,
     VERY_LARGE,
+    entries,
     search_subspaces,
     takes_subspaces,
 )
 from csp.solve.exact.state import Run
-from csp.solve.large.engine import solve_large
+from csp.solve.large.engine import LocalSearch, begun
 from csp.solve.unprotectable import unprotectable
 from csp.solve.witnesses.book import Book
 
-__all__ = ["begin_locally", "first_patterns", "suppress_everything"]
+__all__ = ["begin_locally", "first_patterns", "improve_locally", "suppress_everything"]
 
 # Limit of the engine for large tables where other searches follow, in times of its first pattern.
 _LOCAL_TIMES = 2.0
 
-# The time for first patterns one requirement after the other (seconds, and share of what is
-# left), for subspaces where this found one or none.
-_FIRST_SECONDS = 20.0
-_FIRST_SHARE = 0.1
-_EARLY_SHARE = 0.2
-_EARLY_SECONDS = 60.0
-_LATER_SHARE = 0.8
+# Seconds for first patterns one requirement after the other, and for subspaces: at least, one for
+# so many entries of a tableau, and without a limit. While there is no pattern, both are tried in
+# turn for twice as long as before.
+_FIRST_SECONDS = 3.0
+_SUBSPACE_SECONDS, _ENTRIES_A_SECOND = 5.0, 500_000
+_UNLIMITED_SECONDS = 60.0
+
+# Seconds that the former may take on a table that is not very large, by how far they have come.
+_SOON = 30.0
 
 
 def begin_locally(run: Run, until: Clock) -> None:
     """Take the pattern and the bound of the engine for large tables."""
-    alone = bool(run.problem.alone.any())
+    search = run.local = begun(
+        run.problem, clock=until, gap=run.gap, integer=run.integer, seed=run.seed,
+        progress=run.progress, start=run.audit,
+    )  # fmt: skip
     try:
-        found = solve_large(
-            run.problem, clock=until, gap=run.gap, integer=run.integer, seed=run.seed,
-            progress=run.progress, last=False, as_long=np.inf if alone else _LOCAL_TIMES,
-            start=run.audit,
-        )  # fmt: skip
+        stopped = search.ended_by(partial(_begin, search))
     except SolverError as error:  # there are other ways to a pattern
         run.note(str(error))
         return
-    assert found.audit is not None
-    for text in found.notes:
+    for text in search.notes:
         run.note(text)
-    run.take(found.audit)
-    run.master.prefer(found.pattern)
-    run.bound = max(run.bound, found.bound)
-    run.begun_locally = run.net is None and not alone
-    run.settled = not found.stats.get("rescued", 1)
+    if search.audit is None:
+        return
+    run.take(search.audit)
+    run.master.prefer(search.audit.certificate.pattern)
+    run.bound = max(run.bound, search.bound)
+    run.begun_locally = run.net is None and not run.problem.alone.any()
+    run.settled = not search.rescued
     run.report("start")
-    if found.stopped == "interrupt":
+    if stopped == "interrupt":
         raise KeyboardInterrupt
+
+
+def _begin(search: LocalSearch) -> str:
+    search.construct(_LOCAL_TIMES)
+    search.tighten(program=False)
+    search.improve()
+    return "gap"
+
+
+def improve_locally(run: Run, until: Clock) -> None:
+    """Have the engine for large tables search on for better patterns."""
+    search: LocalSearch = run.local
+    search.clock, search.progress = until, None
+    try:
+        if search.improve():
+            search.ways.clear()
+    finally:
+        assert search.audit is not None
+        if run.would_be_best(search.audit.certificate.pattern):
+            run.begin_with(search.audit)
 
 
 def suppress_everything(run: Run, until: Clock) -> None:
@@ -93,25 +117,36 @@ def _first_patterns(run: Run) -> None:
     if not takes_subspaces(run):
         offer(run, weights, run.clock)
         return
-    until = run.clock.part(_FIRST_SHARE).within(_FIRST_SECONDS)
     begun, began = Book(run.arrays), now()
-    offer(run, weights, until, book=begun)
-    missing = sum(not begun.settled(r) for r in range(len(run.arrays.need)))
-    served = len(run.arrays.need) - missing
+    offer(run, weights, run.clock.within(_FIRST_SECONDS), book=begun)
+    missing = _missing(begun)
     # The first requirements take longest: later ones find witnesses there.
-    ends_in_time = missing * (now() - began) <= served * run.clock.left
+    served = len(run.arrays.need) - missing
+    ends_soon = missing * (now() - began) <= served * _SOON
     very_large = run.problem.table.n_cells >= VERY_LARGE
-    if missing and not run.found and ends_in_time and not very_large:
+    if missing and not run.found and ends_soon and not very_large:
         offer(run, weights, run.clock, book=begun)
-    if not run.found or very_large:
-        until = run.clock.part(_LATER_SHARE)
-        if run.found or (very_large and missing and ends_in_time):
-            until = run.clock.part(_EARLY_SHARE).within(_EARLY_SECONDS)
+    if run.found and not very_large:
+        return
+    seconds = max(_SUBSPACE_SECONDS, entries(run) / _ENTRIES_A_SECOND)
+    if not run.limit.limits:
+        seconds = _UNLIMITED_SECONDS
+    while True:
         before = run.best_cost
-        if search_subspaces(run, until, 5 * PATIENCE) and run.neighbourhood.gave_up:
+        searched = search_subspaces(run, run.clock.within(seconds), 5 * PATIENCE)
+        if searched and run.neighbourhood.gave_up:
             run.subspace_share = 0.0
         else:
             gained = run.best_cost != before
-            run.subspace_share = LEADING if gained or not ends_in_time else 1 - LEADING
-    if missing and not run.found and ends_in_time:
-        offer(run, weights, run.clock, book=begun)
+            run.subspace_share = LEADING if gained or not ends_soon else 1 - LEADING
+        if run.found or run.clock.over or not _missing(begun):
+            return
+        seconds *= 2
+        offer(run, weights, run.clock.within(seconds), book=begun)
+        if run.found:
+            return
+
+
+def _missing(book: Book) -> int:
+    """Count the requirements that a book does not settle."""
+    return sum(not book.settled(r) for r in range(len(book.field.need)))

@@ -14,17 +14,19 @@ from scipy.sparse import csc_array, csr_array
 
 from csp.clock import Clock
 from csp.solve.exact.separation import accept_or_cut
-from csp.solve.exact.state import Run
+from csp.solve.exact.state import PART_CELLS, Run
 
 __all__ = ["improve_parts"]
 
-# Cells drawn for the first parts; how many times more are drawn after a program that ended, and how
-# many times fewer after one that did not.
-_CELLS = 3
+# How many times more cells are drawn after a program that ended, and how many times fewer after one
+# that did not.
 _WIDER, _NARROWER = 1.02, 1.2
 
 # Weight in drawing of a cell that the relaxation suppresses wholly; one it publishes weighs 1 more.
 _SURE = 0.1
+
+# Cost of a cell in drawing at least.
+_LEAST = 1e-9
 
 # Limits of a part, and parts in a row without gain after which none is expected.
 _LIMITED = {"mip_max_nodes": 300}
@@ -43,10 +45,10 @@ def improve_parts(run: Run, until: Clock) -> None:
         When to stop; before that only after a program over all cells, or many parts in a row, that
         found nothing.
     """
-    rng = np.random.default_rng(run.seed)
+    rng = run.rng
     relations = csr_array(run.problem.table.relations)
     columns = csc_array(relations)
-    wide = float(_CELLS)
+    wide = run.part_width
     x = run.master.relax().x
     doubt = np.ones(len(run.problem.free)) if x is None else 1 + _SURE - x
     fruitless = 0
@@ -55,7 +57,7 @@ def improve_parts(run: Run, until: Clock) -> None:
         chosen = np.flatnonzero(run.best & run.problem.free)
         size = int(wide + rng.random())
         if size < len(chosen):
-            odds = doubt[chosen] / doubt[chosen].sum()
+            odds = _odds(doubt[chosen], run.problem.cost[chosen])
             drawn = rng.choice(chosen, size, replace=False, p=odds)
             part = _around(drawn, relations, columns)
         else:
@@ -65,7 +67,13 @@ def improve_parts(run: Run, until: Clock) -> None:
         if ended and not run.alive[~part].any():
             return
         fruitless = 0 if run.best_cost != before else fruitless + 1
-        wide = wide * _WIDER if ended else max(wide / _NARROWER, _CELLS)
+        run.part_width = wide = wide * _WIDER if ended else max(wide / _NARROWER, PART_CELLS)
+
+
+def _odds(doubt: NDArray[np.float64], cost: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Odds of cells in drawing, half of them by what a cell costs: a few may cost nearly all."""
+    worth = doubt * np.maximum(cost, _LEAST)
+    return np.asarray((doubt / doubt.sum() + worth / worth.sum()) / 2)
 
 
 def _around(

@@ -6,13 +6,15 @@ nothing that programs over parts do not gain sooner.
 
 from __future__ import annotations
 
-from csp.clock import UNLIMITED, Clock
+from dataclasses import replace
+
+from csp.clock import UNLIMITED, Clock, now
 from csp.solve.exact.heuristics.construction import take
 from csp.solve.exact.state import Run
 from csp.solve.general.threads import single_threaded
 
 __all__ = [
-    "LEADING", "PATIENCE", "VERY_LARGE", "improve", "search_subspaces", "subspaces_fail",
+    "LEADING", "PATIENCE", "VERY_LARGE", "entries", "improve", "search_subspaces", "subspaces_fail",
     "subspaces_lead", "takes_subspaces",
 ]  # fmt: skip
 
@@ -27,7 +29,7 @@ _STEPS = 8
 # Their number of cells times dimensions (at least) up to which subspaces are searched.
 _MOST_ENTRIES = 12_000_000
 
-# Share of the rest of the time for what completes the last pattern.
+# Time for what completes the last pattern, in times of that of the search.
 _FINISH_SHARE = 0.25
 
 # Share of the time that a search of subspaces gets once it has found better patterns; before that
@@ -38,11 +40,15 @@ LEADING = 0.8
 
 def takes_subspaces(run: Run) -> bool:
     """Whether subspaces in which all primary cells move are worth a search."""
-    n = run.problem.table.n_cells
-    if run.net is not None or n < _LARGE:
+    if run.net is not None or run.problem.table.n_cells < _LARGE:
         return False
+    return entries(run) <= _MOST_ENTRIES
+
+
+def entries(run: Run) -> int:
+    """Return the number of cells times dimensions, at least: the size of a tableau."""
     dimensions = int(run.arrays.open.sum()) - run.arrays.relations.shape[0]
-    return n * dimensions <= _MOST_ENTRIES
+    return run.problem.table.n_cells * dimensions
 
 
 def subspaces_lead(run: Run) -> bool:
@@ -60,7 +66,7 @@ def search_subspaces(run: Run, until: Clock, patience: int | None) -> bool:
     if until.over:
         return False  # to set the search up takes a while of its own
     finish = (
-        Clock(until.end + _FINISH_SHARE * (run.clock.end - until.end))
+        replace(until, end=until.end + _FINISH_SHARE * (until.end - now()))
         if until < UNLIMITED
         else until
     )

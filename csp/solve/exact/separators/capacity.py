@@ -19,9 +19,16 @@ _GUIDED_ROUNDS = (3, 6, 12, 24)
 
 
 def bound_by_relations(run: Run, until: Clock) -> None:
-    """Take the cuts that relations ask by themselves: most of what rounds find in that time."""
-    attackers = Attackers(run.problem) if run.problem.alone.any() else None
-    relaxed = Relaxation(Field(run.problem), until, attackers).solve(clock=until)
+    """Take the cuts that relations ask by themselves: most of what rounds find in that time.
+
+    They are the only ones before a pattern is audited that look at lone contributors.
+    """
+    relaxation = None if run.local is None else run.local.relaxation
+    if relaxation is None:
+        attackers = Attackers(run.problem) if run.problem.alone.any() else None
+        relaxation = Relaxation(Field(run.problem), until, attackers)
+    relaxed = relaxation.solve(clock=until)
+    run.related = True
     run.raise_bound(relaxed.bound)
     run.master.add(list(relaxed.cuts))
 

@@ -467,7 +467,9 @@ def test_the_least_contradiction_is_an_alarm_however_dear_cells_are() -> None:
     problem = replace(problem, cost=cost)
     everything = problem.free | problem.forced
     everything.flags.writeable = False
-    search = engine._Search(problem, Clock.of(60), 0.0, False, 0, None, axes=Axes(problem.table))
+    search = engine.LocalSearch(
+        problem, Clock.of(60), 0.0, False, 0, None, axes=Axes(problem.table)
+    )
     search.take(judge(problem, everything))
     assert search.best_cost is not None
     search.raise_bound(float(search.best_cost - search.constant))

@@ -35,6 +35,7 @@ def test_a_search_that_gains_leads_though_its_time_ends_in_an_audit(monkeypatch:
         return result
 
     monkeypatch.setattr(Run, "try_incumbent", slowly)
+    monkeypatch.setattr(first_patterns, "_SUBSPACE_SECONDS", 60.0)
     run = run_of(Clock(now() + 600), monkeypatch)
     first_patterns.first_patterns(run, run.clock)
     assert len(costs) == 2
@@ -56,7 +57,8 @@ def test_subspaces_are_left_where_rooms_are_tight(gave_up: bool, monkeypatch: An
 
 
 def test_where_there_was_no_time_subspaces_may_be_searched_later(monkeypatch: Any) -> None:
-    monkeypatch.setattr(first_patterns, "_EARLY_SHARE", 0.0)
+    monkeypatch.setattr(first_patterns, "_SUBSPACE_SECONDS", 0.0)
+    monkeypatch.setattr(first_patterns, "_ENTRIES_A_SECOND", 10**9)
     run = run_of(Clock(now() + 600), monkeypatch)
     first_patterns.first_patterns(run, run.clock)
     assert not subspaces.subspaces_fail(run)
