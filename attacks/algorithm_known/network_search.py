@@ -54,6 +54,9 @@ _MATCH, _OPEN = 0, 2
 _SMALL = 25
 """Cells up to which a network is searched uncompiled as long as that pays: the fibre of a 4x4 table
 takes a few hundredths of a second, compiling half a minute."""
+_FEW_VALUES = 20_000
+"""Values of all cells together, each of which a node looks at: uncompiled in a hundredth of a
+second, while two million of them took a node past any limit of time."""
 _NO_NETWORK = (
     "the network search needs a network of up to 64 cells that may be suppressed, and rules that "
     f"look at cells one by one; use {argument('method', 'auto')}"
@@ -91,7 +94,7 @@ class NetworkSearch:
 
     @property
     def _small(self) -> bool:
-        return len(self._test_cells) <= _SMALL
+        return len(self._test_cells) <= _SMALL and self._state.seen.size <= _FEW_VALUES
 
     def __repr__(self) -> str:
         return f"NetworkSearch({self.nodes} nodes)"
