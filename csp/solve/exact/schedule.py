@@ -183,8 +183,14 @@ def _before_branching(run: Run) -> Clock:
 
 
 def _branching(run: Run) -> Clock:
-    """Where there are no better patterns to search for in between, a tree goes on to the end."""
-    return run.clock if _late_parts(run) or _late_subspaces(run) else run.limit
+    """Let a tree go on to the end that is expected to close the gap.
+
+    So does one where there are no better patterns to search for in between. (In rounds table7 took
+    57 s in place of 37, from a gap of 1 % after 4 s on.)
+    """
+    closes = not run.best_cost or run.best_cost - run.bound <= _SMALL_GAP * run.best_cost
+    searches = _late_parts(run) or _late_subspaces(run)
+    return run.clock if searches and not closes else run.limit
 
 
 # ---- when ----------------------------------------------------------------------------------------
