@@ -201,9 +201,12 @@ def test_no_time_for_a_first_pattern_suppresses_everything(monkeypatch: Any) -> 
     def late(*_: Any) -> Any:
         raise OutOfTime
 
-    replace_phases(monkeypatch, {"first patterns": late, "cuts": late})
+    def interrupted(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    replace_phases(monkeypatch, {"first patterns": late, "cuts": interrupted})
     found = suppress(CUBE, time_limit=30)
-    assert found.stopped == "time"
+    assert found.stopped == "interrupt"
     assert (found.pattern == (CUBE.free | CUBE.forced)).all()
 
 
