@@ -193,8 +193,8 @@ class Run(Incumbent):
         Returns
         -------
         mapping of int to list of (Claim, Claim)
-            Against an outsider: whoever knows cells that a witness leaves where they are is
-            served by it as well.
+            Against an outsider. A witness that leaves the cells of a contributor where they are
+            holds against that contributor as well.
         """
         sides: dict[tuple[int, tuple[int, ...]], tuple[list[Claim], list[Claim]]] = {}
         stands: dict[int, bool] = {}
