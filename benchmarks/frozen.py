@@ -89,6 +89,7 @@ FROZEN = {
     "office/counts-12900": "f2048f446241",
     "office/household-4941": "89e9fd5ba7b4",
     "office/household-9455": "71eb4b05b0fc",
+    "office/by-value-7224": "e8941d0b6673",
     "office/overlapping-14448": "1234d0ba5dd4",
     "office/linked-25800": "e58daa5d42f6",
     "office/four-way-12138": "a1e5a3f229b6",

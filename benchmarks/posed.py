@@ -140,7 +140,7 @@ def tree_magnitudes(branching: Sequence[Sequence[int]]) -> Problem:
 
 def office(
     branching: Sequence[Sequence[int]], records: int, *, rule: str = "P(10,1)|FREQ(3,10)",
-    counts: bool = False, singletons: bool = False,
+    counts: bool = False, singletons: bool = False, cost: str = "unit",
 ) -> Problem:  # fmt: skip
     """Draw enterprises over hierarchies, few of them in most cells, as offices tabulate them.
 
@@ -154,6 +154,8 @@ def office(
         Whether cells count the records rather than sum their values.
     singletons : bool
         Whether contributors who are alone in a cell count as attackers.
+    cost : str
+        See `csp.Mechanism`.
     """
     trees = {f"h{i + 1}": synthetic.tree(sides, f"h{i + 1}") for i, sides in enumerate(branching)}
     data = synthetic.microdata(
@@ -162,7 +164,8 @@ def office(
     value, who = (None, None) if counts else ("value", "contributor")
     table = Table.from_microdata(data, list(trees), value, contributor=who, hierarchies=trees)
     width = 4 if counts else None
-    return Mechanism(rule, width=width, singletons=singletons and not counts).problem(table)
+    guarded = singletons and not counts
+    return Mechanism(rule, width=width, singletons=guarded, cost=cost).problem(table)
 
 
 def office_linked(records: int) -> Problem:

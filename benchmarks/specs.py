@@ -400,6 +400,13 @@ def _office() -> list[Spec]:
             partial(posed.office, ((60,), (30,), (4,)), 9_000, rule="FREQ(4)", counts=True), 30,
             Goal(memory=512),
         ),
+        (
+            "by-value-7224",
+            partial(
+                posed.office, ((5, 4, 3), (4, 4), (3,)), 12_000, rule="FREQ(3,10)|NK(1,85)",
+                cost="value",
+            ), 60, Goal(memory=512),
+        ),
         ("overlapping-14448", partial(posed.office_overlapping, 20_000), 60, Goal(memory=1024)),
         ("linked-25800", partial(posed.office_linked, 60_000), 60, Goal(memory=1024)),
         ("four-way-12138", partial(posed.office, cubes, 60_000), 60, Goal(memory=1024)),

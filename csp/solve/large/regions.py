@@ -41,7 +41,9 @@ def regions(
     field = book.field
     room = np.minimum(field.up, field.down)
     done = np.zeros(len(price), dtype=bool)
-    for p in rng.permutation(np.flatnonzero((book.used > 0) & (price > 0))).tolist():
+    suppressed = np.flatnonzero((book.used > 0) & (price > 0))
+    turn = rng.exponential(size=len(suppressed)) / price[suppressed]
+    for p in suppressed[np.argsort(turn)].tolist():
         if done[p]:
             continue
         growth = [0] * axes.codes.shape[1]

@@ -116,8 +116,10 @@ def drop_cells(
     """
     gained = 0.0
     cells = np.flatnonzero((book.used > 0) & (price > 0))
-    # Cells that few witnesses move are the quickest to try, and the most likely to go.
-    for cell in cells[np.lexsort((rng.random(len(cells)), book.used[cells]))].tolist():
+    # Cells that few witnesses move are the quickest to try, and the most likely to go; what a cell
+    # costs may be gained.
+    effort = book.used[cells] / price[cells]
+    for cell in cells[np.lexsort((rng.random(len(cells)), effort))].tolist():
         if clock.over:
             break
         # Claims that are kept for good move a cell as well.
