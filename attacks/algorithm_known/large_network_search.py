@@ -16,7 +16,6 @@ from attacks.algorithm_known.match_tests import SolverTest
 from attacks.algorithm_known.network_enumeration import MATCHED, TESTED, VALUES, record_match
 from attacks.algorithm_known.network_search import (
     NetworkSearch,
-    network_of,
     pattern_test_of,
 )
 from attacks.algorithm_known.public_view import PublicView, ValueRules
@@ -100,10 +99,11 @@ def network_search_of(view: PublicView) -> type[NetworkSearch | LargeNetworkSear
     table, problem = view.table, view.cost_problem
     if view.mechanism.defence is not None or view.value_rules is None:
         return None
-    if table.n_cells > BINARY_UP_TO or network_of(table, view.release.pattern) is None:
+    if table.n_cells > BINARY_UP_TO or view.release.pattern.sum() > MOST:
         return None
     if problem.alone.any() or problem.union_rule is not None:
         return None
+    # Suppressed cells are some of these, and so a network as well.
     hides = problem.free | problem.forced
     if as_network(View.of(table, hides)) is None or not _numbers_fit(problem, view.value_rules):
         return None

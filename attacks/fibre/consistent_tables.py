@@ -115,17 +115,20 @@ class Fibre:
         self.table = complete(release, time_limit=clock.seconds) if table is None else table
         self.cells: NDArray[np.int64] = np.flatnonzero(release.pattern)
         self.lower, self.upper = bounds or feasible(self.table, release.pattern, clock)
-        self.parts = tuple(self._parts())
         self._counters: list[Counter] | None = None
 
     def __repr__(self) -> str:
         return f"Fibre({len(self.cells)} suppressed cells in {len(self.parts)} parts)"
 
-    def _parts(self) -> Iterator[Part]:
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """Suppressed cells that move together."""
+        parts = []
         for view in components(self.table, self.release.pattern):
             place = np.searchsorted(self.cells, view.cells)
             origin = self.table.values[view.cells]
-            yield Part(place, view.matrix, origin, self.lower[place], self.upper[place])
+            parts.append(Part(place, view.matrix, origin, self.lower[place], self.upper[place]))
+        return tuple(parts)
 
     @property
     def bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

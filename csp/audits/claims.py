@@ -347,7 +347,8 @@ def _batches(
 ) -> Iterator[_Vectors]:
     """Yield some vectors at a time: first those whose products with a matrix fit 64 bits."""
     # Rounding in the norm is far less than the factor 2 that is left to 2**62.
-    norm = float(np.abs(matrix.astype(np.float64)).sum(axis=1).max(initial=1.0))
+    sums = np.bincount(matrix.indices, np.abs(matrix.data.astype(np.float64)))
+    norm = float(sums.max(initial=1.0))
     most = int(2.0**61 / norm)
     wide = [w for w, (_, v, scale) in enumerate(given) if v.dtype.kind != "i" or scale > most]
     narrow = sorted(set(range(len(given))).difference(wide))

@@ -24,6 +24,9 @@ __all__ = ["ONLY_FRACTIONS", "agreeing", "check_published", "complete"]
 
 _ROUNDS = 6
 
+# Suppressed cells up to which the program for them takes a millisecond.
+_SMALL = 64
+
 ONLY_FRACTIONS = (
     "no table of whole numbers is consistent with the release, only fractions are; a published "
     "value or the scale must be wrong"
@@ -145,7 +148,8 @@ def _solve(
         cost=np.zeros(len(x)), lower=low, upper=high, rows=matrix, row_lower=given,
         row_upper=given, integer=whole,
     )  # fmt: skip
-    status = model.solve(clock, interruptible=True)
+    # A small program ends before a thread for it would have begun.
+    status = model.solve(clock, interruptible=len(x) > _SMALL)
     if status == Status.INFEASIBLE:
         return None
     if status == Status.LIMIT:

@@ -66,7 +66,9 @@ def _follow_all(run: Run, schedule: Schedule) -> str:
         run.begin_round()
         before = run.bound, run.best_cost
         _follow_each(run, schedule.rounds)
-        goes_on = run.clock.over or (run.limit.limits and (run.bound, run.best_cost) != before)
+        # A round that gained nothing and left half of its time has nothing more to try.
+        gained = (run.bound, run.best_cost) != before
+        goes_on = run.limit.limits and (gained or run.until(0.5).over)
     run.end_rounds()
     if run.best_cost == run.bound:
         outcome = "done" if run.canonical else break_ties(run)
