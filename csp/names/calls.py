@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial, update_wrapper
@@ -47,10 +48,12 @@ def named_errors(function: Callable[P, R]) -> Callable[P, R]:
     """
     if hasattr(function, _NAMED):
         return function
-    fault_of = partial(_fault, function)
+    fault_of, known = partial(_fault, function), _spelled_out(function)
 
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
+            if known is not None and not known.issuperset(kwargs):
+                raise TypeError  # noqa: TRY301 - as Python does without **options
             return function(*args, **kwargs)
         except TypeError:
             fault = fault_of(args, kwargs)
@@ -65,6 +68,37 @@ def named_errors(function: Callable[P, R]) -> Callable[P, R]:
     )  # fmt: skip
     setattr(home, _NAMED, True)
     return update_wrapper(cast("Callable[P, R]", home), function)
+
+
+class _Default:
+    """What an option is where it is not given: where it is stated, its docstring says so."""
+
+    def __repr__(self) -> str:
+        return "..."
+
+
+def _spelled_out(function: Callable[..., Any]) -> frozenset[str] | None:
+    """Show options that a ``TypedDict`` states one by one; return what may be named.
+
+    None for a function without ``**options: Unpack[...]`` of a class of its module.
+    """
+    rest = str(getattr(function, "__annotations__", {}).get("options"))
+    stated = re.fullmatch(r"Unpack\[(\w+)\]", rest)
+    if stated is None:
+        return None
+    signature = inspect.signature(function)
+    *named, _ = signature.parameters.values()
+    options = function.__globals__[stated[1]].__annotations__
+    shown = [
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=_Default(),
+            annotation=getattr(kind, "__forward_arg__", kind),
+        )
+        for name, kind in options.items()
+    ]  # fmt: skip
+    told: Any = function
+    told.__signature__ = signature.replace(parameters=[*named, *shown])
+    return frozenset(p.name for p in (*named, *shown))
 
 
 def _fault(
