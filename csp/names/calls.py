@@ -9,12 +9,13 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial, update_wrapper
 from numbers import Integral
 from types import FunctionType, ModuleType
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from csp.errors import InputError
 from csp.names.guesses import ADVICE, argument_for
 
 __all__ = [
+    "asked_as",
     "check_choice",
     "check_known",
     "expect",
@@ -28,6 +29,7 @@ __all__ = [
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
+C = TypeVar("C")
 
 _NAMED = "_names_its_arguments"
 
@@ -68,6 +70,29 @@ def named_errors(function: Callable[P, R]) -> Callable[P, R]:
     )  # fmt: skip
     setattr(home, _NAMED, True)
     return update_wrapper(cast("Callable[P, R]", home), function)
+
+
+def asked_as(
+    options: Callable[P, T],
+) -> Callable[[Callable[[type[C], T], R]], Callable[Concatenate[type[C], P], R]]:
+    """Let a class method that takes one value be called with what that value is made of.
+
+    The class of the value states types, defaults and meaning of the arguments once.
+    """
+
+    def decorate(function: Callable[[type[C], T], R]) -> Callable[Concatenate[type[C], P], R]:
+        def asked(cls: type[C], /, *args: P.args, **kwargs: P.kwargs) -> R:
+            return function(cls, options(*args, **kwargs))
+
+        told: Any = update_wrapper(asked, function)
+        signature, taken = inspect.signature(function), inspect.signature(options).parameters
+        cls, _ = signature.parameters.values()
+        told.__signature__ = signature.replace(parameters=[cls, *taken.values()])
+        what = (options.__doc__ or "").partition("    Attributes\n    ----------\n")[2].rstrip()
+        told.__doc__ = f"{function.__doc__}\n\n    Parameters\n    ----------\n{what}\n"
+        return asked
+
+    return decorate
 
 
 class _Default:
