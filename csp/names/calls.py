@@ -63,13 +63,16 @@ def named_errors(function: Callable[P, R]) -> Callable[P, R]:
                 raise
         raise fault from None
 
-    # At home in the module of the function: what looks for its examples there finds it.
-    home = FunctionType(
-        checked.__code__, getattr(function, "__globals__", globals()),
-        closure=checked.__closure__,
-    )  # fmt: skip
+    home = _at_home(checked, function)
     setattr(home, _NAMED, True)
-    return update_wrapper(cast("Callable[P, R]", home), function)
+    return cast("Callable[P, R]", home)
+
+
+def _at_home(wrapper: Any, function: Callable[..., Any]) -> Any:
+    """Let a wrapper be of the module of its function: what looks for its examples finds it."""
+    space = getattr(function, "__globals__", globals())
+    home = FunctionType(wrapper.__code__, space, closure=wrapper.__closure__)
+    return update_wrapper(home, function)
 
 
 def asked_as(
@@ -84,13 +87,15 @@ def asked_as(
         def asked(cls: type[C], /, *args: P.args, **kwargs: P.kwargs) -> R:
             return function(cls, options(*args, **kwargs))
 
-        told: Any = update_wrapper(asked, function)
+        told = _at_home(asked, function)
         signature, taken = inspect.signature(function), inspect.signature(options).parameters
         cls, _ = signature.parameters.values()
         told.__signature__ = signature.replace(parameters=[cls, *taken.values()])
-        what = (options.__doc__ or "").partition("    Attributes\n    ----------\n")[2].rstrip()
-        told.__doc__ = f"{function.__doc__}\n\n    Parameters\n    ----------\n{what}\n"
-        return asked
+        doc, what = (inspect.cleandoc(one.__doc__ or "") for one in (function, options))
+        head, returns, rest = doc.partition("\n\nReturns\n")
+        what = what.partition("Attributes\n----------\n")[2]
+        told.__doc__ = f"{head}\n\nParameters\n----------\n{what}{returns}{rest}"
+        return cast("Callable[Concatenate[type[C], P], R]", told)
 
     return decorate
 
