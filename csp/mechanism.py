@@ -7,9 +7,9 @@ A `Mechanism` poses the problem of a table, looks for a pattern, audits it and r
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,6 +36,7 @@ from csp.rules import Manual, as_rule
 from csp.rules.base import parts_of
 from csp.solve import Progress, Suppression, suppress
 from csp.solve.own_patterns import OwnMethod
+from csp.solve.result import SearchOptions
 from csp.tables.cross.frames import columns_to_frame
 from csp.tables.cross.html import cell_texts, notebook_table
 from csp.tables.table import Part, Table
@@ -89,9 +90,7 @@ class Mechanism(Posing):
     def protect(
         self, table: Table, *, keep: Release | None = None, public: ArrayLike | None = None,
         apriori: Sequence[Statement] = (), publish: str = "blanks",
-        method: str | OwnMethod = "auto",
-        time_limit: float | None = None, gap: float = 0.0, seed: int = 0,
-        progress: Callable[[Any], None] | None = None,
+        method: str | OwnMethod = "auto", **options: Unpack[SearchOptions],
     ) -> Protected:  # fmt: skip
         """Suppress, audit and release a table.
 
@@ -127,7 +126,7 @@ class Mechanism(Posing):
         expect(table, Table, "table")
         return protect_table(
             self, table, keep=keep, public=public, apriori=apriori, publish=publish, method=method,
-            time_limit=time_limit, gap=gap, seed=seed, progress=progress,
+            **options,
         )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:

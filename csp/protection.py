@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, overload
+from typing import Any, Unpack, overload
 
 from csp.decoys.decoys import Decoys
 from csp.errors import CellveilError, OutOfTime
@@ -14,6 +14,7 @@ from csp.names.calls import expect, named_errors
 from csp.release.release import Release
 from csp.rules import Rule
 from csp.solve.own_patterns import OwnMethod
+from csp.solve.result import SearchOptions
 from csp.tables.table import Table
 
 __all__ = ["Outcome", "protect", "protect_many"]
@@ -29,8 +30,7 @@ def protect(
     margins: str = "suppress", singletons: bool | None = None, unions: bool = False,
     integer: bool | None = None, defence: Decoys | None = None, keep: Release | None = None,
     apriori: Sequence[Statement] = (), publish: str = "blanks", method: str | OwnMethod = "auto",
-    time_limit: float | None = None, gap: float = 0.0, seed: int = 0,
-    progress: Callable[[Any], None] | None = None,
+    **options: Unpack[SearchOptions],
 ) -> Protected:  # fmt: skip
     """Protect a table in one call: ``Mechanism(rules, ...).protect(table, ...)``.
 
@@ -65,9 +65,8 @@ def protect(
     expect(table, Table, "table")
     mechanism = Mechanism(rules, width, strict, cost, margins, singletons, unions, integer, defence)
     return mechanism.protect(
-        table, keep=keep, apriori=apriori, publish=publish, method=method, time_limit=time_limit,
-        gap=gap, seed=seed, progress=progress,
-    )  # fmt: skip
+        table, keep=keep, apriori=apriori, publish=publish, method=method, **options
+    )
 
 
 @overload

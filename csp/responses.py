@@ -7,9 +7,9 @@ pattern that all of them have.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from csp.rules import Manual, Rule
 from csp.rules.base import AnyOf, Custom, parts_of
 from csp.rules.concentration import Concentration
 from csp.rules.sensitivity import Sensitivity
+from csp.solve.result import SearchOptions
 from csp.tables.link import link
 from csp.tables.table import Table
 
@@ -33,8 +34,7 @@ __all__ = ["audited_together", "protect_responses", "rules_for_counts"]
 def protect_responses(
     tables: Mapping[str, Table], mechanism: Mechanism | Rule | str, *,
     beside: Mapping[str, Sequence[Protected]] | None = None, keep: Release | None = None,
-    method: str = "auto", time_limit: float | None = None, gap: float = 0.0, seed: int = 0,
-    progress: Callable[[Any], None] | None = None,
+    method: str = "auto", **options: Unpack[SearchOptions],
 ) -> dict[str, Protected]:  # fmt: skip
     """Protect several responses of the same cells, and suppress the same cells in all of them.
 
@@ -92,8 +92,8 @@ def protect_responses(
         )
         for name, table in alike.items()
     }  # fmt: skip
-    clock, options = Clock.of(time_limit), {"method": method, "gap": gap, "seed": seed}
-    options["progress"] = progress
+    time_limit = options.pop("time_limit", None)
+    clock = Clock.of(time_limit)
     kept = np.zeros(next(iter(alike.values())).n_cells, bool)
     if keep is not None:
         kept |= keep.suppressed_in(next(iter(alike.values())))
@@ -101,7 +101,7 @@ def protect_responses(
     while len(found) < len(posed) or any((kept != one.pattern).any() for one in found.values()):
         for left, (name, one) in zip(range(len(posed), 0, -1), posed.items(), strict=True):
             limit = None if time_limit is None else clock.part(1 / left).seconds
-            found[name] = one.protected(kept, time_limit=limit, **options)
+            found[name] = one.protected(kept, method=method, time_limit=limit, **options)
             kept = found[name].pattern
     return found
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.solve.small.flow import FLOW, NONE, ONE, Net, augment, lowest, push, size, spread
+from csp.solve.small.flow import FLOW, NONE, ONE, Arcs, Net, augment, lowest, push, size, spread
 
 __all__ = ["cell_ranges", "choose_order", "on_cycles", "set_cell", "update_slack"]
 
@@ -81,9 +81,8 @@ def set_cell(
     need = abs(value - x[cell])
     if need == 0:
         return
-    _, touched = augment(
-        net.ends, net.star, slack, moves, flow, found, inside, NONE, cell, way, need
-    )  # fmt: skip
+    arcs = Arcs(net.ends, net.star, slack, moves, flow, found)
+    _, touched = augment(arcs, inside, NONE, cell, way, need)
     while touched != NONE:
         e = lowest(touched)
         touched &= touched - ONE
@@ -99,6 +98,7 @@ def cell_ranges(
     flow: NDArray[np.int64], found: NDArray[np.uint64], inside: Any, ends: NDArray[np.int64],
 ) -> Any:  # fmt: skip
     """Ranges of all cells; those off `inside` have one value. Returns the cells with more."""
+    arcs = Arcs(net.ends, net.star, slack, moves, flow, found)
     core = NONE
     for e in range(len(x)):
         ends[0, e] = x[e]
@@ -106,10 +106,7 @@ def cell_ranges(
         bit = ONE << np.uint64(e)
         if inside & bit != NONE:
             for way in range(2):
-                far = push(
-                    net.ends, net.star, slack, moves, flow, found, inside, NONE, e, way,
-                    slack[way, e],
-                )  # fmt: skip
+                far = push(arcs, inside, NONE, e, way, slack[way, e])
                 ends[1 - way, e] += far if way == 0 else -far
                 if far > 0:
                     core |= bit

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from math import gcd
 
-from attacks.release_alone.disclosed_cells import mixed
+from attacks.release_alone.disclosed_cells import clear
 from csp.clock import Clock
 
 __all__ = ["Row", "echelon_rows"]
@@ -58,18 +57,7 @@ def echelon_rows(
         pivot = min((c for c in rows[i] if k is None or c < k), key=lambda c: (len(holders[c]), c))
         done[pivot] = i
         for other in sorted(holders[pivot] - {i}):
-            a, b = rows[i][pivot], rows[other][pivot]
-            common = gcd(a, b)
-            kept = mixed(rows[other], a // common, rows[i], -b // common)
-            shared = gcd(*kept.values())
-            if shared > 1:
-                kept = {c: v // shared for c, v in kept.items()}
-            for c in rows[other].keys() - kept.keys():
-                holders[c].discard(other)
-            for c in kept.keys() - rows[other].keys():
-                if k is None or c < k:
-                    holders[c].add(other)
-            rows[other] = kept
+            clear(rows, holders, other, i, pivot, k)
             if other not in used:
-                heapq.heappush(heap, (width(kept), other))
+                heapq.heappush(heap, (width(rows[other]), other))
     return {pivot: rows[at] for pivot, at in done.items()}, True

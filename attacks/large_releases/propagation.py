@@ -7,7 +7,7 @@ too. Relations are looked at again when a bound of one of their cells has moved.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,17 @@ _LOOKS = 20_000_000
 """Entries of relations that are read between two looks at the clock."""
 
 
+class Entries(NamedTuple):
+    """Relations, entry by entry: those of each relation, and the relations of each cell."""
+
+    indptr: NDArray[np.int32]
+    indices: NDArray[np.int32]
+    signs: NDArray[np.int64]
+    right: NDArray[np.int64]
+    cell_start: NDArray[np.int32]
+    cell_rows: NDArray[np.int32]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class System:
     """Relations between withheld cells: ``matrix @ x == right``.
@@ -60,6 +71,12 @@ class System:
         from scipy.sparse import csr_array
 
         return cls(csr_array(matrix), csr_array(matrix.T), right)
+
+    @property
+    def entries(self) -> Entries:
+        """The relations as loops take them."""
+        m, c = self.matrix, self.columns
+        return Entries(m.indptr, m.indices, m.data, self.right, c.indptr, c.indices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +166,7 @@ class Bounds:
         InputError
             If the bounds of a cell exclude each other.
         """
-        matrix, columns = self.system.matrix, self.system.columns
+        matrix = self.system.matrix
         r = matrix.shape[0]
         waiting = np.zeros(r, bool)
         ring = np.zeros(r + 1, np.int64)
@@ -162,9 +179,8 @@ class Bounds:
             log = np.zeros((room, 3), np.int64)
             state[2] = 0
             end = KERNELS.run(
-                "tighten", matrix.indptr, matrix.indices, matrix.data, self.system.right,
-                columns.indptr, columns.indices, self.lower, self.upper, ring, waiting, state, log,
-                self._moves, self._cap, _MOVES, _LOOKS, small=r <= _SMALL,
+                "tighten", self.system.entries, self.lower, self.upper, ring, waiting, state, log,
+                self._moves, self._cap, _LOOKS, small=r <= _SMALL,
             )  # fmt: skip
             self._log.append(log[: state[2]].copy())
             if end == 2:
@@ -184,11 +200,10 @@ class Bounds:
             If a bound does not follow, or the last ones differ.
         """
         lower, upper = self.first[0].copy(), self.first[1].copy()
-        matrix, log = self.system.matrix, self.log()
+        log = self.log()
         bad = KERNELS.run(
-            "follow", matrix.indptr, matrix.indices, matrix.data, self.system.right, lower, upper,
-            log, small=len(log) <= _SMALL,
-        )  # fmt: skip
+            "follow", self.system.entries, lower, upper, log, small=len(log) <= _SMALL
+        )
         if bad >= 0 or (lower != self.lower).any() or (upper != self.upper).any():
             msg = f"step {bad + 1} of the bounds does not follow from its relation"
             raise CertificateError(msg)
@@ -290,13 +305,12 @@ def sums(
 
 
 def tighten(
-    indptr: NDArray[np.int32], indices: NDArray[np.int32], signs: NDArray[np.int64],
-    right: NDArray[np.int64], cell_start: NDArray[np.int32], cell_rows: NDArray[np.int32],
-    lower: NDArray[np.int64], upper: NDArray[np.int64], ring: NDArray[np.int64],
-    waiting: NDArray[np.bool_], state: NDArray[np.int64], log: NDArray[np.int64],
-    moves: NDArray[np.int32], cap: int, most_moves: int, looks: int,
+    entries: Entries, lower: NDArray[np.int64], upper: NDArray[np.int64],
+    ring: NDArray[np.int64], waiting: NDArray[np.bool_], state: NDArray[np.int64],
+    log: NDArray[np.int64], moves: NDArray[np.int32], cap: int, looks: int,
 ) -> int:  # fmt: skip
     """Work the ring of waiting relations off: 0 done, 1 to be called again, 2 contradiction."""
+    indptr, indices, signs, right, cell_start, cell_rows = entries
     size = len(ring)
     while state[0] != state[1]:
         row = ring[state[0]]
@@ -330,7 +344,7 @@ def tighten(
                 key = 2 * cell + side
                 if new == old:
                     continue
-                if moves[key] >= most_moves and new_a < new_b:
+                if moves[key] >= _MOVES and new_a < new_b:
                     continue
                 moves[key] += 1
                 moved = True
@@ -369,11 +383,10 @@ def tighten(
 
 
 def follow(
-    indptr: NDArray[np.int32], indices: NDArray[np.int32], signs: NDArray[np.int64],
-    right: NDArray[np.int64], lower: NDArray[np.int64], upper: NDArray[np.int64],
-    log: NDArray[np.int64],
-) -> int:  # fmt: skip
+    entries: Entries, lower: NDArray[np.int64], upper: NDArray[np.int64], log: NDArray[np.int64]
+) -> int:
     """Make the moves of a log; returns the first that its relation does not give, or -1."""
+    indptr, indices, signs, right, _, _ = entries
     for step in range(len(log)):
         key, row, new = log[step, 0], log[step, 1], log[step, 2]
         cell, side = key // 2, key % 2

@@ -24,7 +24,7 @@ from csp.release.completion import complete
 from csp.release.release import Release
 from csp.tables.table import Table
 
-__all__ = ["Disclosure", "combination", "determined", "disclosed", "disclosed_of", "mixed"]
+__all__ = ["Disclosure", "clear", "combination", "determined", "disclosed", "disclosed_of", "mixed"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -192,7 +192,7 @@ def determined(matrix: Any, clock: Clock = UNLIMITED) -> dict[int, tuple[dict[in
         waiting.discard(i)
         pivot = min((c for c in rows[i] if c < k), key=lambda c: (len(holders[c]), c))
         for other in sorted(holders[pivot] - {i}):
-            _clear(rows, holders, other, i, pivot)
+            clear(rows, holders, other, i, pivot)
             width[other] = sum(c < k for c in rows[other])
             if not width[other]:
                 waiting.discard(other)
@@ -214,10 +214,11 @@ def mixed(one: dict[int, int], x: int, two: dict[int, int], y: int) -> dict[int,
     return {c: v for c, v in found.items() if v}
 
 
-def _clear(
-    rows: list[dict[int, int]], holders: dict[int, set[int]], other: int, i: int, pivot: int
-) -> None:
-    """Take a pivot column out of another row, in whole numbers."""
+def clear(
+    rows: list[dict[int, int]], holders: dict[int, set[int]], other: int, i: int, pivot: int,
+    k: int | None = None,
+) -> None:  # fmt: skip
+    """Take a pivot column out of another row, in whole numbers; `holders` are of k columns."""
     a, b = rows[i][pivot], rows[other][pivot]
     common = gcd(a, b)
     kept = mixed(rows[other], a // common, rows[i], -b // common)
@@ -227,5 +228,6 @@ def _clear(
     for c in rows[other].keys() - kept.keys():
         holders[c].discard(other)
     for c in kept.keys() - rows[other].keys():
-        holders[c].add(other)
+        if k is None or c < k:
+            holders[c].add(other)
     rows[other] = kept

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from cellveil.crosstabs.crossing import Crossed, crossed
 from cellveil.crosstabs.responses import COUNT, Response
@@ -19,12 +19,25 @@ from csp.tables.hierarchies.orders import in_order
 from csp.tables.hierarchies.totals import total_codes
 from csp.tables.table import Table
 
-__all__ = ["Making", "rules_given"]
+__all__ = ["Making", "RecordOptions", "rules_given"]
+
+
+class RecordOptions(TypedDict, total=False):
+    """What is said of records, whichever table is made of them; see `Making` for defaults."""
+
+    contributor: Any
+    weight: Any
+    hierarchies: Mapping[str, Hierarchy] | None
+    total: str | Mapping[str, str] | None
+    missing: str | None
+    negative: str
+    width: Number | None
+    singletons: bool | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Making:
-    """What is said of records, whichever table is made of them; see `cellveil.crosstab`."""
+    """Records and what is said of them; see `cellveil.crosstab`."""
 
     data: Any = None
     contributor: Any = None

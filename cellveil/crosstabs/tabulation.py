@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Unpack
 
 from cellveil.crosstabs.crossing import Crossed
-from cellveil.crosstabs.making import Making, rules_given
+from cellveil.crosstabs.making import Making, RecordOptions, rules_given
 from cellveil.crosstabs.responses import Response, responses_of
 from cellveil.crosstabs.result import Crosstab
-from csp.exact import Number
 from csp.mechanism import Protected
 from csp.release.release import Release
 from csp.responses import protect_responses
 from csp.rules import Rule
-from csp.tables.hierarchies.hierarchy import Hierarchy
+from csp.solve.result import SearchOptions
 from csp.tables.table import Table
 
 __all__ = ["crosstab", "crosstab_of"]
 
 
+class CrosstabOptions(RecordOptions, SearchOptions, total=False):
+    """What is said of records, and of the search."""
+
+
 def crosstab(
     index: Any, columns: Any = None, values: Any = None, *, rules: Rule | str | None = None,
     data: Any = None, aggfunc: Any = None, normalize: bool | str = False,
-    contributor: Any = None, weight: Any = None, where: Any = None, inner: bool = True,
-    hierarchies: Mapping[str, Hierarchy] | None = None,
-    total: str | Mapping[str, str] | None = None, missing: str | None = None,
-    negative: str = "error", decimals: int | None = None, round: bool = False,
-    width: Number | None = None, singletons: bool | None = None,
-    keep: Release | Protected | Crosstab | None = None, time_limit: float | None = None,
-    gap: float = 0.0, seed: int = 0, comment: str = "",
-    progress: Callable[[Any], None] | None = None,
+    where: Any = None, inner: bool = True, decimals: int | None = None, round: bool = False,
+    keep: Release | Protected | Crosstab | None = None, comment: str = "",
+    **options: Unpack[CrosstabOptions],
 ) -> Crosstab:  # fmt: skip
     """Make a protected cross table of records.
 
@@ -103,10 +101,10 @@ def crosstab(
     '14.00'
     """
     checked = rules_given(rules)
-    making = Making(
-        data, contributor, weight, hierarchies, total, missing, negative, width, singletons
-    )
-    records = making.records(index, columns, values, where).answered(missing)
+    given = dict[str, Any](options)
+    search = {name: given.pop(name) for name in SearchOptions.__annotations__ if name in given}
+    making = Making(data, **given)
+    records = making.records(index, columns, values, where).answered(making.missing)
     responses = responses_of(records.values, aggfunc, normalize)
     tables = making.tables(
         records, responses, decimals=decimals, round=round, empty=None if inner else "drop"
@@ -116,11 +114,8 @@ def crosstab(
     earlier = before.release if isinstance(before, Protected) else before
     if not inner:
         earlier = _without_inner(next(iter(tables.values())), earlier)
-    protected = protect_responses(
-        tables, mechanism, keep=earlier, time_limit=time_limit, gap=gap, seed=seed,
-        progress=progress,
-    )  # fmt: skip
-    return crosstab_of(records, responses, protected, comment, missing)
+    protected = protect_responses(tables, mechanism, keep=earlier, **search)
+    return crosstab_of(records, responses, protected, comment, making.missing)
 
 
 def crosstab_of(

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.crosstabs.crossing import Crossed
-from cellveil.crosstabs.making import Making, rules_given
+from cellveil.crosstabs.making import Making, RecordOptions, rules_given
 from cellveil.crosstabs.responses import COUNT, Response, responses_of
 from cellveil.crosstabs.result import Crosstab
 from cellveil.crosstabs.tabulation import crosstab_of
@@ -28,15 +28,14 @@ from cellveil.sessions.checks import (
     judged_together,
 )
 from csp.errors import InputError
-from csp.exact import Number
 from csp.mechanism import Protected
 from csp.names.guesses import Guided
 from csp.release.release import Release
 from csp.responses import protect_responses, rules_for_counts
 from csp.rules import Rule
+from csp.solve.result import SearchOptions
 from csp.tables.codes import text_codes
 from csp.tables.columns import column_names, named_columns, native_frame, read_columns
-from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.table import Table
 
 __all__ = ["Session"]
@@ -101,18 +100,12 @@ class Session(metaclass=Guided):
 
     def __init__(
         self, folder: str | os.PathLike[str] | None = None, data: Any = None, *,
-        rules: Rule | str | None = None, contributor: str | None = None,
-        weight: str | None = None, complete: Sequence[str] = (), missing: str | None = None,
-        hierarchies: Mapping[str, Hierarchy] | None = None,
-        total: str | Mapping[str, str] | None = None, negative: str = "error",
-        width: Number | None = None, singletons: bool | None = None, title: str = "",
+        rules: Rule | str | None = None, complete: Sequence[str] = (), title: str = "",
+        **options: Unpack[RecordOptions],
     ) -> None:  # fmt: skip
         self._folder = None if folder is None else Path(folder)
         self._data = None if data is None else named_columns(native_frame(data))
-        self._making = Making(
-            self._data, contributor, weight, dict(hierarchies or {}), total, missing, negative,
-            width, singletons,
-        )  # fmt: skip
+        self._making = Making(self._data, **options)
         self._rules = rules
         self._complete = (complete,) if isinstance(complete, str) else tuple(complete)
         self._title = title
@@ -158,8 +151,7 @@ class Session(metaclass=Guided):
         self, index: Any, columns: Any = None, values: Any = None, *, name: str = "",
         rules: Rule | str | None = None, aggfunc: Any = None, normalize: bool | str = False,
         where: Any = None, decimals: int | None = None, round: bool = False, comment: str = "",
-        time_limit: float | None = None, gap: float = 0.0, seed: int = 0,
-        progress: Callable[[Any], None] | None = None,
+        **options: Unpack[SearchOptions],
     ) -> Crosstab:  # fmt: skip
         """Make a table, protected beside those that the session has.
 
@@ -199,7 +191,6 @@ class Session(metaclass=Guided):
             str(judged), responses[0].share_of, records.index[0] if where is not None else "",
             decimals, round, comment,
         )  # fmt: skip
-        options = {"time_limit": time_limit, "gap": gap, "seed": seed, "progress": progress}
         self._add(name, asked, self._protected(records, responses, judged, asked, options))
         return self._tables[name]
 
@@ -366,7 +357,7 @@ class Session(metaclass=Guided):
 
     def _protected(
         self, records: Crossed, responses: tuple[Response, ...], rules: Rule | str, asked: Asked,
-        options: Mapping[str, Any],
+        options: SearchOptions,
     ) -> Crosstab:  # fmt: skip
         self._seen = check_nesting(self._seen, records)
         tables = self._made(records, responses, asked)

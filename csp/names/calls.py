@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial, update_wrapper
 from numbers import Integral
 from types import FunctionType, ModuleType
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from csp.errors import InputError
 from csp.names.guesses import ADVICE, argument_for
 
 __all__ = [
+    "asked_as",
     "check_choice",
     "check_known",
     "expect",
@@ -27,6 +29,7 @@ __all__ = [
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
+C = TypeVar("C")
 
 _NAMED = "_names_its_arguments"
 
@@ -47,10 +50,12 @@ def named_errors(function: Callable[P, R]) -> Callable[P, R]:
     """
     if hasattr(function, _NAMED):
         return function
-    fault_of = partial(_fault, function)
+    fault_of, known = partial(_fault, function), _spelled_out(function)
 
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
+            if known is not None and not known.issuperset(kwargs):
+                raise TypeError  # noqa: TRY301 - as Python does without **options
             return function(*args, **kwargs)
         except TypeError:
             fault = fault_of(args, kwargs)
@@ -58,13 +63,72 @@ def named_errors(function: Callable[P, R]) -> Callable[P, R]:
                 raise
         raise fault from None
 
-    # At home in the module of the function: what looks for its examples there finds it.
-    home = FunctionType(
-        checked.__code__, getattr(function, "__globals__", globals()),
-        closure=checked.__closure__,
-    )  # fmt: skip
+    home = _at_home(checked, function)
     setattr(home, _NAMED, True)
-    return update_wrapper(cast("Callable[P, R]", home), function)
+    return cast("Callable[P, R]", home)
+
+
+def _at_home(wrapper: Any, function: Callable[..., Any]) -> Any:
+    """Let a wrapper be of the module of its function: what looks for its examples finds it."""
+    space = getattr(function, "__globals__", globals())
+    home = FunctionType(wrapper.__code__, space, closure=wrapper.__closure__)
+    return update_wrapper(home, function)
+
+
+def asked_as(
+    options: Callable[P, T],
+) -> Callable[[Callable[[type[C], T], R]], Callable[Concatenate[type[C], P], R]]:
+    """Let a class method that takes one value be called with what that value is made of.
+
+    The class of the value states types, defaults and meaning of the arguments once.
+    """
+
+    def decorate(function: Callable[[type[C], T], R]) -> Callable[Concatenate[type[C], P], R]:
+        def asked(cls: type[C], /, *args: P.args, **kwargs: P.kwargs) -> R:
+            return function(cls, options(*args, **kwargs))
+
+        told = _at_home(asked, function)
+        signature, taken = inspect.signature(function), inspect.signature(options).parameters
+        cls, _ = signature.parameters.values()
+        told.__signature__ = signature.replace(parameters=[cls, *taken.values()])
+        doc, what = (inspect.cleandoc(one.__doc__ or "") for one in (function, options))
+        head, returns, rest = doc.partition("\n\nReturns\n")
+        what = what.partition("Attributes\n----------\n")[2]
+        told.__doc__ = f"{head}\n\nParameters\n----------\n{what}{returns}{rest}"
+        return cast("Callable[Concatenate[type[C], P], R]", told)
+
+    return decorate
+
+
+class _Default:
+    """What an option is where it is not given: where it is stated, its docstring says so."""
+
+    def __repr__(self) -> str:
+        return "..."
+
+
+def _spelled_out(function: Callable[..., Any]) -> frozenset[str] | None:
+    """Show options that a ``TypedDict`` states one by one; return what may be named.
+
+    None for a function without ``**options: Unpack[...]`` of a class of its module.
+    """
+    rest = str(getattr(function, "__annotations__", {}).get("options"))
+    stated = re.fullmatch(r"Unpack\[(\w+)\]", rest)
+    if stated is None:
+        return None
+    signature = inspect.signature(function)
+    *named, _ = signature.parameters.values()
+    options = function.__globals__[stated[1]].__annotations__
+    shown = [
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=_Default(),
+            annotation=getattr(kind, "__forward_arg__", kind),
+        )
+        for name, kind in options.items()
+    ]  # fmt: skip
+    told: Any = function
+    told.__signature__ = signature.replace(parameters=[*named, *shown])
+    return frozenset(p.name for p in (*named, *shown))
 
 
 def _fault(

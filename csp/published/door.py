@@ -7,7 +7,7 @@ import io
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -25,54 +25,24 @@ from csp.published.grids.layout import are_years
 from csp.published.legend import legend_of
 from csp.published.names import OTHERS, VALUES, are_flags, flags_of
 from csp.published.rows import plain_item
-from csp.published.told import Told
+from csp.published.told import PublishedOptions, Roles, Told
 from csp.tables.columns import column_names, read_columns
 from csp.tables.hierarchies.totals import is_total
 
-__all__ = ["Roles", "grid_of", "grid_of_bytes", "read_published", "roles_of", "with_places"]
+__all__ = ["grid_of", "grid_of_bytes", "read_published", "roles_of", "with_places"]
 
 _ROW = re.compile(r"^row ([0-9]+)(?=:)")
 _ROWS = re.compile(r"^rows ([0-9]+) and ([0-9]+)(?= are both)")
 
 
-@dataclass(frozen=True, slots=True)
-class Roles:
-    """What the columns of a list are.
-
-    Attributes
-    ----------
-    by : tuple of str, optional
-        Dimensions; found where that leaves no doubt.
-    value : str, optional
-        Column of the cells.
-    status : tuple of str
-        Columns of flags.
-    lower, upper : str, optional
-        Columns of the least and largest value of withheld cells.
-    count : str, optional
-        Column of the numbers of contributors.
-    """
-
-    by: tuple[str, ...] | None = None
-    value: str | None = None
-    status: tuple[str, ...] = ()
-    lower: str | None = None
-    upper: str | None = None
-    count: str | None = None
-
-
-def read_published(data: Any, roles: Roles, told: Told) -> Published:
+def read_published(asked: PublishedOptions) -> Published:
     """Read a published table, whatever form it has; see `csp.Release.from_frame`.
-
-    Parameters
-    ----------
-    data : data frame, mapping of columns, path, `TextFile`, or sequence of rows
-        Rows are those of a sheet: a list with names of columns in the first one, or a cross table.
 
     Raises
     ------
     InputError
     """
+    data, roles, told = asked.data, asked.roles, asked.told
     path = data.path if isinstance(data, TextFile) else data
     if isinstance(path, (str, PathLike)) and not is_parquet(Path(path)):
         file = data if isinstance(data, TextFile) else TextFile(data)

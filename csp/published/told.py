@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
+from typing import Any
 
 from csp.exact import Number, exact
 from csp.published.marks import EVERY_OFFICE, OFFICES, Marks
 from csp.tables.hierarchies.hierarchy import Hierarchy
 
-__all__ = ["Told"]
+__all__ = ["PublishedOptions", "Roles", "Told"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,3 +57,109 @@ class Told:
         if isinstance(self.total, Mapping):
             return self.total.get(name)
         return self.total if self.total in codes else None
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """What the columns of a list are.
+
+    Attributes
+    ----------
+    by : tuple of str, optional
+        Dimensions; found where that leaves no doubt.
+    value : str, optional
+        Column of the cells.
+    status : tuple of str
+        Columns of flags.
+    lower, upper : str, optional
+        Columns of the least and largest value of withheld cells.
+    count : str, optional
+        Column of the numbers of contributors.
+    """
+
+    by: tuple[str, ...] | None = None
+    value: str | None = None
+    status: tuple[str, ...] = ()
+    lower: str | None = None
+    upper: str | None = None
+    count: str | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PublishedOptions:
+    """A published table and how it is to be read: the arguments of `csp.Release.from_frame`.
+
+    Attributes
+    ----------
+    data : data frame, mapping of columns, path, or sequence of rows
+        A list with one row for each cell, or a cross table with titles, header rows, row labels
+        and footnotes. Text files (.csv, also .gz, .tsv) and .parquet files by their path.
+    by : sequence of str, optional
+        Columns of the dimensions of a list; found where that leaves no doubt.
+    value : str, optional
+        Column of the cells; found likewise. In a cross table the header above them, or several
+        by commas, where other columns hold percentages or other measures.
+    status : str or sequence of str, optional
+        Columns of flags. A value beside a flag that says that it is withheld does not count.
+    marks : str or Marks, optional
+        Whose signs these are: "destatis", "statcan", "uk", "census", "bls", "eia", "eurostat",
+        "sdmx", "ksh", "health" or "cellveil" (`csp.published.marks.OFFICES`). Signs with one
+        meaning only are known without; a guess is in `notes`.
+    withheld : collection of str
+        Further signs that mean so.
+    ranges : mapping of str to (Number, Number or None), optional
+        Signs that stand for a range, such as ``{"b": (20, 99)}``.
+    lower, upper : str, optional
+        Columns of the ends of the ranges of withheld cells.
+    count : str, optional
+        Column of the numbers of contributors, where these are published.
+    hierarchies : mapping of str to Hierarchy or {"prefix", "found"}, optional
+        "prefix": codes lie below their longest prefix (NACE, NAICS, NUTS, FIPS). "found":
+        totals are found by adding up neighbours.
+    total : str or mapping of str to str, optional
+        Code of the total; codes such as "Total", "All", "Insgesamt" are known.
+    rounded : Number, optional
+        Base to which numbers are rounded, to the nearest multiple or at random.
+    tolerance : Number
+        By how much each published number may be off.
+    absent : {"withheld", "zero"}
+        What cells without a row are.
+    negative : {"error", "allow"}
+        Whether cells may be negative.
+    decimal : {".", ","}, optional
+        Decimal mark, where it is not clear.
+    """
+
+    data: Any
+    by: Sequence[str] | None = None
+    value: str | None = None
+    _: KW_ONLY
+    status: str | Sequence[str] | None = None
+    marks: str | Marks | None = None
+    withheld: Collection[str] = ()
+    ranges: Mapping[str, tuple[Number, Number | None]] | None = None
+    lower: str | None = None
+    upper: str | None = None
+    count: str | None = None
+    hierarchies: Mapping[str, Hierarchy | str] | None = None
+    total: str | Mapping[str, str] | None = None
+    rounded: Number | None = None
+    tolerance: Number = 0
+    absent: str = "withheld"
+    negative: str = "error"
+    decimal: str | None = None
+
+    @property
+    def roles(self) -> Roles:
+        """What the columns are."""
+        flags = (self.status,) if isinstance(self.status, str) else tuple(self.status or ())
+        by = None if self.by is None else tuple(self.by)
+        return Roles(by, self.value, flags, self.lower, self.upper, self.count)
+
+    @property
+    def told(self) -> Told:
+        """What is said of the cells."""
+        return Told(
+            self.marks, tuple(self.withheld), self.ranges, self.hierarchies, self.total,
+            self.rounded, self.tolerance, self.absent, self.negative, self.decimal,
+        )  # fmt: skip

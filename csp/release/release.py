@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from csp.errors import InputError
-from csp.exact import UNBOUNDED, Number
-from csp.names.calls import named_errors
+from csp.exact import UNBOUNDED
+from csp.names.calls import asked_as, named_errors
 from csp.names.guesses import Guided
 from csp.published.breakdowns import with_breakdowns
-from csp.published.door import Roles, read_published
-from csp.published.told import Told
+from csp.published.door import read_published
+from csp.published.told import PublishedOptions
 from csp.tables.codes import Labels, cell_name
 from csp.tables.cross.html import cell_texts, notebook_table
 from csp.tables.patterns import as_pattern
@@ -24,9 +24,6 @@ from csp.tables.units import finer
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-    from csp.published.marks import Marks
-    from csp.tables.hierarchies.hierarchy import Hierarchy
 
 __all__ = ["Release"]
 
@@ -108,71 +105,13 @@ class Release(metaclass=Guided):
 
     @classmethod
     @named_errors
-    def from_frame(
-        cls,
-        data: Any,
-        by: Sequence[str] | None = None,
-        value: str | None = None,
-        *,
-        status: str | Sequence[str] | None = None,
-        marks: str | Marks | None = None,
-        withheld: Collection[str] = (),
-        ranges: Mapping[str, tuple[Number, Number | None]] | None = None,
-        lower: str | None = None,
-        upper: str | None = None,
-        count: str | None = None,
-        hierarchies: Mapping[str, Hierarchy | str] | None = None,
-        total: str | Mapping[str, str] | None = None,
-        rounded: Number | None = None,
-        tolerance: Number = 0,
-        absent: str = "withheld",
-        negative: str = "error",
-        decimal: str | None = None,
-    ) -> Release:
+    @asked_as(PublishedOptions)
+    def from_frame(cls, asked: PublishedOptions) -> Release:
         """Release of a table that somebody else published.
 
         The public knows an interval of each cell: a point where a value is published, a range where
-        a flag, a rounding or a size class is, and 0 upwards where it is blank.
-
-        Parameters
-        ----------
-        data : data frame, mapping of columns, path, or sequence of rows
-            A list with one row for each cell, or a cross table with titles, header rows, row labels
-            and footnotes. Text files (.csv, also .gz, .tsv) and .parquet files by their path.
-        by : sequence of str, optional
-            Columns of the dimensions of a list; found where that leaves no doubt.
-        value : str, optional
-            Column of the cells; found likewise. In a cross table the header above them, or several
-            by commas, where other columns hold percentages or other measures.
-        status : str or sequence of str, optional
-            Columns of flags. A value beside a flag that says that it is withheld does not count.
-        marks : str or Marks, optional
-            Whose signs these are: "destatis", "statcan", "uk", "census", "bls", "eia", "eurostat",
-            "sdmx", "ksh", "health" or "cellveil" (`csp.published.marks.OFFICES`). Signs with one
-            meaning only are known without; a guess is in `notes`.
-        withheld : collection of str
-            Further signs that mean so.
-        ranges : mapping of str to (Number, Number or None), optional
-            Signs that stand for a range, such as ``{"b": (20, 99)}``.
-        lower, upper : str, optional
-            Columns of the ends of the ranges of withheld cells.
-        count : str, optional
-            Column of the numbers of contributors, where these are published.
-        hierarchies : mapping of str to Hierarchy or {"prefix", "found"}, optional
-            "prefix": codes lie below their longest prefix (NACE, NAICS, NUTS, FIPS). "found":
-            totals are found by adding up neighbours.
-        total : str or mapping of str to str, optional
-            Code of the total; codes such as "Total", "All", "Insgesamt" are known.
-        rounded : Number, optional
-            Base to which numbers are rounded, to the nearest multiple or at random.
-        tolerance : Number
-            By how much each published number may be off.
-        absent : {"withheld", "zero"}
-            What cells without a row are.
-        negative : {"error", "allow"}
-            Whether cells may be negative.
-        decimal : {".", ","}, optional
-            Decimal mark, where it is not clear.
+        a flag, a rounding or a size class is, and 0 upwards where it is blank. Takes what
+        `csp.published.told.PublishedOptions` does.
 
         Returns
         -------
@@ -192,13 +131,7 @@ class Release(metaclass=Guided):
         >>> release
         Release(rows x columns: 9 cells, 2 suppressed)
         """
-        flags = (status,) if isinstance(status, str) else tuple(status or ())
-        roles = Roles(None if by is None else tuple(by), value, flags, lower, upper, count)
-        told = Told(
-            marks, tuple(withheld), ranges, hierarchies, total, rounded, tolerance, absent,
-            negative, decimal,
-        )  # fmt: skip
-        found = with_breakdowns(read_published(data, roles, told))
+        found = with_breakdowns(read_published(asked))
         kinds = found.empty, found.ranged, found.classed, found.unavailable
         empty, ranged, classed, missing = (one if one.any() else None for one in kinds)
         return cls(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from csp.audits.audit import Audit
 from csp.problem.problem import Problem
 
-__all__ = ["Progress", "ProgressCallback", "Suppression", "cost_of"]
+__all__ = ["Progress", "ProgressCallback", "SearchOptions", "Suppression", "cost_of"]
 
 # Gaps are told in steps while a run lasts. An unproven gap within 1/k says that at least k units of
 # cost, and so perhaps k secondary cells, are in the pattern; it is told only where that is at most
@@ -90,6 +90,15 @@ class Progress:
 
 
 ProgressCallback = Callable[[Progress], None]
+
+
+class SearchOptions(TypedDict, total=False):
+    """How long and how a search runs; see `csp.suppress`, which has the defaults."""
+
+    time_limit: float | None
+    gap: float
+    seed: int
+    progress: ProgressCallback | None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -6,7 +6,7 @@ attribute identities and cluster totals are all relations ``M a = 0`` over one v
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,19 +14,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from csp.errors import InputError, NotAdditive, phrase
-from csp.exact import MAX_VALUE, UNBOUNDED, Number, most_text, units_text
-from csp.names.calls import named_errors
+from csp.exact import MAX_VALUE, UNBOUNDED, most_text, units_text
+from csp.names.calls import asked_as, named_errors
 from csp.names.guesses import Guided
+from csp.tables.aggregates.options import FrameOptions
 from csp.tables.cells import as_flags, set_array
 from csp.tables.codes import Labels, cell_name
 from csp.tables.contributors import Contributors
 from csp.tables.cross.html import notebook_facts
 from csp.tables.hierarchies.hierarchy import Hierarchy
+from csp.tables.microdata.options import MicrodataOptions
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-    from csp.tables.microdata.contributions import Stage
 
 __all__ = ["Part", "Table"]
 
@@ -284,46 +284,22 @@ class Table(metaclass=Guided):
 
     @classmethod
     @named_errors
-    def from_microdata(
-        cls, data: Any, by: Sequence[str], value: str | None = None, *,
-        contributor: str | None = None, weight: str | None = None, shadow: str | None = None,
-        hierarchies: Mapping[str, Hierarchy] | None = None, negative: str = "error",
-        top: int | None = None, decimals: int | None = None,
-        total: str | Mapping[str, str] | None = None, missing: str | None = None,
-        missing_values: str = "error", round: bool = False,
-        empty: str | None = None, memory: str | int | None = None,
-        progress: Callable[[Stage], None] | None = None,
-    ) -> Table:  # fmt: skip
-        """Table of microdata; parameters as in `csp.tables.microdata.options.MicrodataOptions`."""
+    @asked_as(MicrodataOptions)
+    def from_microdata(cls, asked: MicrodataOptions) -> Table:
+        """Table of microdata; takes what `csp.tables.microdata.options.MicrodataOptions` does."""
         # Builders read frames and files, which a table alone does not need.
-        from csp.tables.microdata.from_microdata import MicrodataOptions, tabulate
+        from csp.tables.microdata.from_microdata import tabulate
 
-        asked = MicrodataOptions(
-            data, by, value, contributor, weight, shadow, hierarchies, negative, top, decimals,
-            total, missing, missing_values, round, empty, memory, progress,
-        )  # fmt: skip
         return tabulate(cls, asked)
 
     @classmethod
     @named_errors
-    def from_frame(
-        cls, data: Any, by: Sequence[str] | None = None, value: str | None = None, *,
-        count: str | None = None, top: Sequence[str] = (), shadow: str | None = None,
-        hierarchies: Mapping[str, Hierarchy] | None = None,
-        total: str | Mapping[str, str] | None = None, absent: str = "error",
-        tolerance: Number = 0,
-        decimals: int | None = None, round: bool = False,
-        lower: str | None = None, upper: str | None = None, negative: str = "error",
-        disjoint: bool = False,
-    ) -> Table:  # fmt: skip
-        """Table of aggregates; parameters as in `csp.tables.aggregates.options.FrameOptions`."""
+    @asked_as(FrameOptions)
+    def from_frame(cls, asked: FrameOptions) -> Table:
+        """Table of aggregates; takes what `csp.tables.aggregates.options.FrameOptions` does."""
         # Builders read frames and files, which a table alone does not need.
-        from csp.tables.aggregates.from_frame import FrameOptions, table_from_frame
+        from csp.tables.aggregates.from_frame import table_from_frame
 
-        asked = FrameOptions(
-            data, by, value, count, top, shadow, hierarchies, total, absent, tolerance, decimals,
-            round, lower, upper, negative, disjoint,
-        )  # fmt: skip
         return table_from_frame(cls, asked)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,7 @@ class Interrupted(Exception):
         self.labels = labels
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Task:
     """What a search works on.
 
@@ -113,7 +114,7 @@ class Task:
         plain = self.shares.shape[1] - len(self.diverse)
         return np.array([0] * plain + list(self.diverse), np.int64)
 
-    @property
+    @cached_property
     def demand(self) -> Demand:
         """What is asked of a group, for compiled loops."""
         forms = self.forms.forms

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, Unpack
 
-from csp.clock import Clock
 from csp.errors import OutOfTime, argument
 from csp.names.calls import check_choice, check_known
 from csp.tables.columns import column_names, named_columns
@@ -17,7 +16,7 @@ from microagg.partitions.methods.mdav import mdav_labels
 from microagg.partitions.methods.mondrian import CUTS, mondrian_labels
 from microagg.partitions.methods.vmdav import vmdav_labels
 from microagg.partitions.partition import Partition, Ranked
-from microagg.partitions.strata import Asking, clustered, keys_of
+from microagg.partitions.strata import Asking, ClusterOptions, MaskOptions, clustered, keys_of
 from microagg.partitions.univariate import ranking_labels
 from microagg.records import Floats, Ints, Records, check_k, read_records, records_to_mask
 from microagg.scaling import scaled
@@ -29,19 +28,7 @@ GAMMAS = (0.0, 0.2, 0.5, 1.1)
 
 
 def clusters(
-    X: Any,
-    k: int,
-    *,
-    method: str = "mdav",
-    scale: str = "standardise",
-    attributes: Sequence[str] | None = None,
-    constant: str = "error",
-    decimals: int | None = None,
-    contributor: str | Sequence[Any] | None = None,
-    within: Sequence[str] | str = (),
-    missing: str = "error",
-    time_limit: float | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    X: Any, k: int, *, method: str = "mdav", **options: Unpack[ClusterOptions]
 ) -> Partition:
     """Clusters by a method that goes by its name.
 
@@ -71,34 +58,17 @@ def clusters(
     Partition(6 records in 2 clusters of 3 to 3 by Mondrian(nearest))
     """
     check_choice("method", method, cluster_methods())
-    how: dict[str, Any] = {
-        "scale": scale, "attributes": attributes, "constant": constant, "decimals": decimals,
-        "contributor": contributor, "within": within, "missing": missing,
-    }  # fmt: skip
-    if method == "mondrian":
-        return mondrian(X, k, **how)
     if method in ("mdav", "vmdav"):
         known = mdav if method == "mdav" else vmdav
-        return known(X, k, **how, time_limit=time_limit, progress=progress)
-    asked = Asking(X, k, **how, clock=Clock.of(time_limit))
+        return known(X, k, **options)
+    asked = Asking.of(X, k, **options)
+    if method == "mondrian":
+        return _mondrian(asked, "nearest")
     labels_of = import_module(f"{ways.__name__}.{method}").labels_of
     return _clustered(asked, lambda points, _: labels_of(points, k), method)
 
 
-def mdav(
-    X: Any,
-    k: int,
-    *,
-    scale: str = "standardise",
-    attributes: Sequence[str] | None = None,
-    constant: str = "error",
-    decimals: int | None = None,
-    contributor: str | Sequence[Any] | None = None,
-    within: Sequence[str] | str = (),
-    missing: str = "error",
-    time_limit: float | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> Partition:
+def mdav(X: Any, k: int, **options: Unpack[ClusterOptions]) -> Partition:
     """Clusters of k records round the extremes of what is left (Domingo-Ferrer and Torra 2005).
 
     Parameters
@@ -166,29 +136,14 @@ def mdav(
     >>> microagg.mdav(data, 2, within="sex").to_columns()["sex"].tolist()
     ['f', 'm', 'f', 'm']
     """
-    clock = Clock.of(time_limit)
-    asked = Asking(
-        X, k, scale, attributes, constant, decimals, contributor, within, missing, clock, progress
-    )
+    asked = Asking.of(X, k, **options)
     return _clustered(
-        asked, lambda points, told: mdav_labels(points, k, progress=told, clock=clock), "MDAV"
+        asked, lambda points, told: mdav_labels(points, k, progress=told, clock=asked.clock), "MDAV"
     )
 
 
 def vmdav(
-    X: Any,
-    k: int,
-    *,
-    gamma: float | None = None,
-    scale: str = "standardise",
-    attributes: Sequence[str] | None = None,
-    constant: str = "error",
-    decimals: int | None = None,
-    contributor: str | Sequence[Any] | None = None,
-    within: Sequence[str] | str = (),
-    missing: str = "error",
-    time_limit: float | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    X: Any, k: int, *, gamma: float | None = None, **options: Unpack[ClusterOptions]
 ) -> Partition:
     """Clusters of k to 2k - 1 records that take in near neighbours (Solanas and others 2006).
 
@@ -220,13 +175,10 @@ def vmdav(
     >>> microagg.vmdav(data, 3, gamma=1.1)
     Partition(7 records in 2 clusters of 3 to 4 by V-MDAV(1.1))
     """
-    clock = Clock.of(time_limit)
-    asked = Asking(
-        X, k, scale, attributes, constant, decimals, contributor, within, missing, clock, progress
-    )
+    asked = Asking.of(X, k, **options)
 
     def make(part: Records, constant: str, progress: Any) -> Partition:
-        points = scaled(part, scale, constant=constant)
+        clock, points = asked.clock, scaled(part, asked.scale, constant=constant)
         found: list[Partition] = []
         for value in GAMMAS if gamma is None else (gamma,):
             try:
@@ -243,17 +195,7 @@ def vmdav(
 
 
 def mondrian(
-    X: Any,
-    k: int,
-    *,
-    cut: str = "nearest",
-    scale: str = "none",
-    attributes: Sequence[str] | None = None,
-    constant: str = "error",
-    decimals: int | None = None,
-    contributor: str | Sequence[Any] | None = None,
-    within: Sequence[str] | str = (),
-    missing: str = "error",
+    X: Any, k: int, *, cut: str = "nearest", scale: str = "none", **options: Unpack[MaskOptions]
 ) -> Partition:
     """Clusters by cutting the file in two, again and again (LeFevre and others 2006).
 
@@ -287,10 +229,13 @@ def mondrian(
     [0, 1, 0, 0, 1, 1]
     """
     check_choice("cut", cut, (*CUTS, "paper"))
-    asked = Asking(X, k, scale, attributes, constant, decimals, contributor, within, missing)
-    how = "relaxed" if cut == "paper" else cut
+    return _mondrian(Asking(X, k, scale, **options), cut)
+
+
+def _mondrian(asked: Asking, cut: str) -> Partition:
+    how, relative = "relaxed" if cut == "paper" else cut, cut != "paper"
     return _clustered(
-        asked, lambda points, _: mondrian_labels(points, k, cut=how, relative=cut != "paper"),
+        asked, lambda points, _: mondrian_labels(points, asked.k, cut=how, relative=relative),
         f"Mondrian({cut})",
     )  # fmt: skip
 

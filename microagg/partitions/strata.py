@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from microagg.partitions.partition import Partition
 from microagg.records import Bools, Ints, Records, check_k, count_different
 from microagg.scaling import OR_KEEP, refuse_constant, scaled_with_gaps
 
-__all__ = ["Asking", "clustered", "keys_of", "published_keys"]
+__all__ = ["Asking", "ClusterOptions", "MaskOptions", "clustered", "keys_of", "published_keys"]
 
 SIGN = "|"
 """Between the codes of a set."""
@@ -37,6 +37,25 @@ ABSENT = "missing"
 
 Make = Callable[[Records, str, "Callable[[int, int], None] | None"], Partition]
 """Makes clusters of complete records; takes what is done about constants, and a progress."""
+
+
+class MaskOptions(TypedDict, total=False):
+    """What is said of records that are masked; see `microagg.mdav`, and `Asking` for defaults."""
+
+    attributes: Sequence[str] | None
+    constant: str
+    decimals: int | None
+    contributor: str | Sequence[Any] | None
+    within: Sequence[str] | str
+    missing: str
+
+
+class ClusterOptions(MaskOptions, total=False):
+    """The same of records that are put in clusters."""
+
+    scale: str
+    time_limit: float | None
+    progress: Callable[[int, int], None] | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +73,11 @@ class Asking:
     missing: str = "error"
     clock: Clock = UNLIMITED
     progress: Callable[[int, int], None] | None = None
+
+    @classmethod
+    def of(cls, data: Any, k: int, *, time_limit: float | None = None, **options: Any) -> Asking:
+        """Start the clock."""
+        return cls(data, k, clock=Clock.of(time_limit), **options)
 
 
 def keys_of(

@@ -12,13 +12,13 @@ import numpy as np
 
 from csp.errors import InputError, argument
 from csp.formats.delimited import TextFile
-from csp.published.door import Roles, grid_of, roles_of
+from csp.published.door import grid_of, roles_of
 from csp.published.entries import sign_of
 from csp.published.grids.grid import CrossGrid, is_list, read_grid
 from csp.published.grids.kinds import SIGNS
 from csp.published.grids.layout import are_years
 from csp.published.sums.structure import Printed
-from csp.published.told import Told
+from csp.published.told import Roles, Told
 
 __all__ = ["grid_for", "rows_of"]
 

@@ -160,9 +160,9 @@ class SmallSolver:
         given = CheckedTables(self, values, primary, (lpl, upl, spl), cost)
         masks = np.zeros(given.count, dtype=np.uint64)
         totals, codes, nodes = (np.zeros(given.count, dtype=np.int64) for _ in range(3))
-        for span, arrays, constant in given.chunks():
+        for span, tables, constant in given.chunks():
             written = masks[span], totals[span], codes[span], nodes[span]
-            self._run("solve_many", arrays, (first,), node_limit, written)
+            self._run("solve_many", tables, (first,), node_limit, written)
             totals[span][totals[span] >= 0] += constant[totals[span] >= 0]
         patterns = unpack(masks, self._structure.cells, self._template.table.n_cells)
         return SmallBatch(patterns, totals, np.array(OUTCOMES)[codes], nodes)
@@ -200,10 +200,10 @@ class SmallSolver:
         codes = np.ones(given.count, dtype=np.int64)
         nodes = np.zeros(given.count, dtype=np.int64)
         pool = np.zeros(_POOL, dtype=np.uint64)
-        for span, arrays, _ in given.chunks():
+        for span, tables, _ in given.chunks():
             if mask is None:  # it suppresses a cell that must be published
                 continue
-            self._run("decide_many", arrays, (mask, pool), node_limit, (codes[span], nodes[span]))
+            self._run("decide_many", tables, (mask, pool), node_limit, (codes[span], nodes[span]))
         return SmallDecisions(codes == 0, codes != 2, nodes)
 
     def gives(
@@ -218,27 +218,25 @@ class SmallSolver:
         return self.decide(pattern, values, primary, **{**options, "node_limit": None}).given
 
     def _run(
-        self, name: str, arrays: tuple[NDArray[Any], ...], known: tuple[Any, ...],
-        node_limit: int | None, written: tuple[NDArray[Any], ...],
+        self, name: str, tables: cases.Tables, known: tuple[Any, ...], node_limit: int | None,
+        written: tuple[NDArray[Any], ...],
     ) -> None:  # fmt: skip
         """Run over the tables of a chunk: one by one in plain Python while that pays, then all.
 
         Of what is written the outcomes come last but one.
         """
         limit = NO_LIMIT if node_limit is None else node_limit
-        values, bounds, *others = arrays
+        count = len(tables.values)
 
         def run(part: slice, nodes: int, *, small: bool) -> None:
             KERNELS.run(
-                name, self._structure.net, self._case, self._work, values[part], bounds,
-                *(array[part] for array in others), self._structure.may,
-                self._structure.beforehand, *known, nodes, *(array[part] for array in written),
-                small=small,
+                name, self._structure.net, self._case, self._work, tables.part(part), *known,
+                nodes, *(array[part] for array in written), small=small,
             )  # fmt: skip
 
-        for t in range(len(values)):
-            if KERNELS.choose(small=len(values) <= _PLAIN_TABLES) is not KERNELS.plain:
-                run(slice(t, len(values)), limit, small=False)
+        for t in range(count):
+            if KERNELS.choose(small=count <= _PLAIN_TABLES) is not KERNELS.plain:
+                run(slice(t, count), limit, small=False)
                 return
             one = slice(t, t + 1)
             run(one, min(limit, _PLAIN_NODES), small=True)
@@ -260,7 +258,7 @@ class CheckedTables:
         levels: tuple[ArrayLike | None, ...], cost: ArrayLike | None,
     ) -> None:  # fmt: skip
         problem = solver._template
-        self._problem, self._cells = problem, solver._structure.cells
+        self._problem, self._structure = problem, solver._structure
         self._values = np.asarray(values)
         n = problem.table.n_cells
         if self._values.ndim != 2 or self._values.shape[1] != n:
@@ -290,9 +288,10 @@ class CheckedTables:
             msg = f"{name} has shape {array.shape}; it must broadcast to {self._values.shape}"
             raise InputError(msg) from error
 
-    def chunks(self) -> Iterator[tuple[slice, tuple[NDArray[Any], ...], NDArray[np.int64]]]:
-        """Yield spans of tables with the arrays of the kernel and the cost of x cells."""
-        table, cells = self._problem.table, self._cells
+    def chunks(self) -> Iterator[tuple[slice, cases.Tables, NDArray[np.int64]]]:
+        """Yield spans of tables, their suppressible cells, and the cost of x cells."""
+        table, structure = self._problem.table, self._structure
+        cells = structure.cells
         beforehand = self._problem.status == "x"
         bounds = np.stack([table.lower[cells], table.upper[cells]])
         for begin in range(0, self.count, _CHUNK):
@@ -305,8 +304,11 @@ class CheckedTables:
             cost = np.ascontiguousarray(self._cost[span][:, cells].astype(np.int64))
             check_sizes(levels * inner[:, None, :], cost)
             extra = np.where(primary[:, beforehand], 0, self._cost[span][:, beforehand])
-            arrays = (np.ascontiguousarray(values[:, cells]), bounds, inner, levels, cost)
-            yield span, arrays, extra.sum(axis=1).astype(np.int64)
+            tables = cases.Tables(
+                np.ascontiguousarray(values[:, cells]), inner, levels, cost, bounds,
+                structure.may, structure.beforehand,
+            )  # fmt: skip
+            yield span, tables, extra.sum(axis=1).astype(np.int64)
 
     def _check(self, begin: int, values: NDArray[np.int64], primary: NDArray[np.bool_]) -> None:
         table = self._problem.table

@@ -16,6 +16,7 @@ __all__ = [
     "MOST",
     "NONE",
     "ONE",
+    "Arcs",
     "Case",
     "Net",
     "Work",
@@ -33,8 +34,6 @@ MOST = 64
 ONE = np.uint64(1)
 NONE = np.uint64(0)
 FLOW, QUEUE, PARENT = 0, 1, 2
-
-# Functions called at every node take bare arrays: numba passes tuples of arrays slowly.
 
 
 class Net(NamedTuple):
@@ -76,6 +75,17 @@ class Case(NamedTuple):
     cost: NDArray[np.int64]
     moves: NDArray[np.uint64]
     marks: NDArray[np.uint64]
+
+
+class Arcs(NamedTuple):
+    """The residual network that flows read and write; see `Net`, `Case` and `Work`."""
+
+    ends: NDArray[np.int64]
+    star: NDArray[np.uint64]
+    room: NDArray[np.int64]
+    moves: NDArray[np.uint64]
+    flow: NDArray[np.int64]
+    found: NDArray[np.uint64]
 
 
 class Work(NamedTuple):
@@ -193,11 +203,7 @@ def crossing(
     return opens & ((moves[0] & leave & ~enter) | (moves[1] & enter & ~leave))
 
 
-def augment(
-    ends: NDArray[np.int64], star: NDArray[np.uint64], room: NDArray[np.int64],
-    moves: NDArray[np.uint64], flow: NDArray[np.int64], found: NDArray[np.uint64],
-    inside: Any, opens: Any, cell: int, way: int, need: int,
-) -> Any:  # fmt: skip
+def augment(arcs: Arcs, inside: Any, opens: Any, cell: int, way: int, need: int) -> Any:
     """Move a cell up (way=0) or down (way=1) by up to `need` units within a pattern.
 
     Returns
@@ -209,6 +215,7 @@ def augment(
     uint64
         The other cells that move with it; row `FLOW` says how far and must be cleared.
     """
+    ends, star, room, moves, flow, found = arcs
     limit = min(need, room[way, cell])
     source, sink = ends[1 - way, cell], ends[way, cell]
     found[0], found[1] = NONE, NONE
@@ -258,33 +265,24 @@ def augment(
     return total, touched
 
 
-def push(
-    ends: NDArray[np.int64], star: NDArray[np.uint64], room: NDArray[np.int64],
-    moves: NDArray[np.uint64], flow: NDArray[np.int64], found: NDArray[np.uint64],
-    inside: Any, opens: Any, cell: int, way: int, need: int,
-) -> Any:  # fmt: skip
+def push(arcs: Arcs, inside: Any, opens: Any, cell: int, way: int, need: int) -> Any:
     """How far a cell can move; see `augment`, whose flow is cleared."""
-    total, touched = augment(
-        ends, star, room, moves, flow, found, inside, opens, cell, way, need
-    )  # fmt: skip
+    total, touched = augment(arcs, inside, opens, cell, way, need)
     while touched != NONE:
-        flow[FLOW, lowest(touched)] = 0
+        arcs.flow[FLOW, lowest(touched)] = 0
         touched &= touched - ONE
     return total
 
 
-def probe(
-    ends: NDArray[np.int64], star: NDArray[np.uint64], room: NDArray[np.int64],
-    moves: NDArray[np.uint64], need: NDArray[np.int64], flow: NDArray[np.int64],
-    found: NDArray[np.uint64], inside: Any, opens: Any, cell: int,
-) -> bool:  # fmt: skip
+def probe(arcs: Arcs, need: NDArray[np.int64], inside: Any, opens: Any, cell: int) -> bool:
     """Whether a cell misses a level within a pattern.
 
     If so, `found` holds two sets of open cells; a safe pattern that contains this one
     suppresses a cell of each. (An empty set: there is none.)
     """
+    found = arcs.found
     want = max(need[1, cell], need[2, cell])
-    up = push(ends, star, room, moves, flow, found, inside, opens, cell, 0, want)
+    up = push(arcs, inside, opens, cell, 0, want)
     if up < need[1, cell]:
         return True
     # The width is at most the sum of both cuts, so a cell on either may mend it.
@@ -292,7 +290,7 @@ def probe(
     want = max(need[0, cell], need[2, cell] - up)
     if want <= 0:
         return False
-    down = push(ends, star, room, moves, flow, found, inside, opens, cell, 1, want)
+    down = push(arcs, inside, opens, cell, 1, want)
     if down < need[0, cell]:
         return True
     if up + down < need[2, cell]:

@@ -10,8 +10,8 @@ __all__ = ["HOMES", "KERNELS"]
 
 HOMES = ("csp.solve.small.flow", "csp.solve.small.search", "csp.solve.small.many")
 
-# Called once at each node, where a call would take a twentieth of the time of small tables.
-_STEPS = ("pay_all", "probe_all", "too_expensive", "shrink", "pick_cell")
+# Called at each node, where a call would take a twentieth of the time of small tables.
+_STEPS = ("push", "pay_all", "probe_all", "too_expensive", "shrink", "pick_cell")
 
 
 def _bit_counts() -> dict[str, Any]:
@@ -36,7 +36,7 @@ def _bit_counts() -> dict[str, Any]:
 
 KERNELS = Kernels(
     HOMES[-1],
-    *("spread", "crossing", "augment", "push", "probe"),
+    *("spread", "crossing", "augment", "probe"),
     *("ascend", "lone_lines", "by_size", *_STEPS, "ascend_further", "search", "fill", "start"),
     *("holds", "chosen_cost", "beaten", "solve_many", "decide", "decide_many"),
     beside=HOMES[:-1],

@@ -5,15 +5,17 @@ Like all that numba compiles (`csp.solve.small.kernels`), these are plain functi
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.solve.small.flow import MOST, NONE, ONE, Case, Net, Work, lowest, probe
+from csp.solve.small.flow import MOST, NONE, ONE, Arcs, Case, Net, Work, lowest, probe
 from csp.solve.small.search import CUTS, search
 
-__all__ = ["beaten", "decide", "decide_many", "fill", "room_for_work", "solve_many", "start"]
+__all__ = [
+    "Tables", "beaten", "decide", "decide_many", "fill", "room_for_work", "solve_many", "start",
+]  # fmt: skip
 
 _NO_BOUND = np.int64(2**62)
 
@@ -84,12 +86,10 @@ def holds(net: Net, case: Case, work: Work, pattern: Any) -> bool:
     may, must = case.marks[0], case.marks[1]
     if must & ~pattern != NONE or pattern & ~(may | must) != NONE:
         return False
+    arcs = Arcs(net.ends, net.star, case.room, case.moves, work.flow, work.found)
     todo = case.marks[2]
     while todo != NONE:
-        if probe(
-            net.ends, net.star, case.room, case.moves, case.need, work.flow, work.found, pattern,
-            NONE, lowest(todo),
-        ):  # fmt: skip
+        if probe(arcs, case.need, pattern, NONE, lowest(todo)):
             return False
         todo &= todo - ONE
     return True
@@ -105,17 +105,44 @@ def chosen_cost(case: Case, pattern: Any) -> Any:
     return total
 
 
+class Tables(NamedTuple):
+    """Tables of one structure; see `fill`.
+
+    Attributes
+    ----------
+    values, primary, cost : (t, k)
+    levels : (t, 3, k)
+    bounds, may, must
+        As for `fill`; they hold for all.
+    """
+
+    values: NDArray[np.int64]
+    primary: NDArray[np.bool_]
+    levels: NDArray[np.int64]
+    cost: NDArray[np.int64]
+    bounds: NDArray[np.int64]
+    may: np.uint64
+    must: np.uint64
+
+    def part(self, part: slice) -> Tables:
+        """Return some of the tables."""
+        return self._replace(
+            values=self.values[part], primary=self.primary[part], levels=self.levels[part],
+            cost=self.cost[part],
+        )  # fmt: skip
+
+
 def solve_many(
-    net: Net, case: Case, work: Work, values: Any, bounds: Any, primary: Any, levels: Any,
-    cost: Any, may: Any, must: Any, hint: Any, limit: int, patterns: Any, totals: Any,
-    outcome: Any, nodes: Any,
+    net: Net, case: Case, work: Work, tables: Tables, hint: Any, limit: int,
+    patterns: Any, totals: Any, outcome: Any, nodes: Any,
 ) -> None:  # fmt: skip
     """Canonical pattern of many tables; `hint` is tried first as the pattern to beat.
 
     Written: pattern, cost of its chosen cells (-1: none), outcome (0 proven, 1 infeasible, 2
     limit) and nodes of each table.
     """
-    for t in range(values.shape[0]):
+    values, primary, levels, cost, bounds, may, must = tables
+    for t in range(len(values)):
         fill(net, case, values[t], bounds, primary[t], levels[t], cost[t], may, must)
         start(case, work)
         if hint != NONE and holds(net, case, work, hint):
@@ -187,14 +214,15 @@ def decide(net: Net, case: Case, work: Work, pattern: Any, pool: Any, limit: int
 
 
 def decide_many(
-    net: Net, case: Case, work: Work, values: Any, bounds: Any, primary: Any, levels: Any,
-    cost: Any, may: Any, must: Any, pattern: Any, pool: Any, limit: int, outcome: Any, nodes: Any,
+    net: Net, case: Case, work: Work, tables: Tables, pattern: Any, pool: Any, limit: int,
+    outcome: Any, nodes: Any,
 ) -> None:  # fmt: skip
     """Whether `pattern` is the canonical answer for each of many tables; see `decide`.
 
     Written: outcome and nodes of each table.
     """
-    for t in range(values.shape[0]):
+    values, primary, levels, cost, bounds, may, must = tables
+    for t in range(len(values)):
         fill(net, case, values[t], bounds, primary[t], levels[t], cost[t], may, must)
         outcome[t] = decide(net, case, work, pattern, pool, limit)
         nodes[t] = work.state[2]

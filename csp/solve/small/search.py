@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.solve.small.flow import NONE, ONE, Case, Net, Work, lowest, probe, size
+from csp.solve.small.flow import NONE, ONE, Arcs, Case, Net, Work, lowest, probe, size
 
 __all__ = ["CUTS", "search"]
 
@@ -98,9 +98,7 @@ def pay_all(
 
 
 def ascend_further(
-    ends: NDArray[np.int64], star: NDArray[np.uint64], room: NDArray[np.int64],
-    moves: NDArray[np.uint64], need: NDArray[np.int64], flow: NDArray[np.int64],
-    found: NDArray[np.uint64], cuts: NDArray[np.uint64], rest: NDArray[np.int64],
+    arcs: Arcs, need: NDArray[np.int64], cuts: NDArray[np.uint64], rest: NDArray[np.int64],
     inside: Any, opens: Any, todo: Any, count: int, bound: int, best: int,
 ) -> tuple[int, int]:  # fmt: skip
     """Suppress every cell already paid for, and pay for the cuts that are violated even so.
@@ -110,6 +108,7 @@ def ascend_further(
     count, bound : int
         `count` is -1 if no pattern below is safe.
     """
+    found = arcs.found
     wide = inside
     left = opens
     while left != NONE:
@@ -117,7 +116,7 @@ def ascend_further(
             wide |= left & (~left + ONE)
         left &= left - ONE
     while todo != NONE and (best < 0 or bound <= best):
-        if not probe(ends, star, room, moves, need, flow, found, wide, opens & ~wide, lowest(todo)):
+        if not probe(arcs, need, wide, opens & ~wide, lowest(todo)):
             todo &= todo - ONE
             continue
         for k in range(2):
@@ -139,10 +138,8 @@ def ascend_further(
 
 
 def probe_all(
-    ends: NDArray[np.int64], star: NDArray[np.uint64], room: NDArray[np.int64],
-    moves: NDArray[np.uint64], need: NDArray[np.int64], flow: NDArray[np.int64],
-    found: NDArray[np.uint64], cuts: NDArray[np.uint64],
-    inside: Any, opens: Any, todo: Any, safe: Any, count: int,
+    arcs: Arcs, need: NDArray[np.int64], cuts: NDArray[np.uint64], inside: Any, opens: Any,
+    todo: Any, safe: Any, count: int,
 ) -> tuple[int, Any]:  # fmt: skip
     """Add the cuts of cells that are not protected.
 
@@ -153,10 +150,11 @@ def probe_all(
     uint64
         Cells known to be protected.
     """
+    found = arcs.found
     while todo != NONE:
         p = lowest(todo)
         todo &= todo - ONE
-        if not probe(ends, star, room, moves, need, flow, found, inside, opens, p):
+        if not probe(arcs, need, inside, opens, p):
             safe |= ONE << np.uint64(p)
         elif found[0] == NONE or found[1] == NONE:
             return -1, safe
@@ -241,10 +239,10 @@ def search(net: Net, case: Case, work: Work, limit: int) -> bool:
 
     The best pattern and its cost are in `work`: least cost of chosen cells, then least number.
     """
-    ends, star, lines = net.ends, net.star, net.lines
-    room, need, moves = case.room, case.need, case.moves
+    arcs = Arcs(net.ends, net.star, case.room, case.moves, work.flow, work.found)
+    cells, need = net.ends.shape[1], case.need
     state, stack, price, best = work.state, work.stack, work.price, work.best
-    cuts, rest, flow, found = work.cuts, work.rest, work.flow, work.found
+    cuts, rest = work.cuts, work.rest
     cost_of, may, needy = case.cost, case.marks[0], case.marks[2]
     until = state[2] + limit
     while state[0] > 0 and state[2] < until:
@@ -263,14 +261,13 @@ def search(net: Net, case: Case, work: Work, limit: int) -> bool:
                 ):
                     break
                 opens = may & ~inside & ~out
-                count, lone = lone_lines(star, lines, (inside & may) | needy, cuts, inside, opens)
+                active = (inside & may) | needy
+                count, lone = lone_lines(net.star, net.lines, active, cuts, inside, opens)
                 if count < 0:
                     break
                 if not quick or count == 0:
-                    count, safe = probe_all(
-                        ends, star, room, moves, need, flow, found, cuts,
-                        inside, opens, needy & ~safe & ~lone, safe, count,
-                    )  # fmt: skip
+                    todo = needy & ~safe & ~lone
+                    count, safe = probe_all(arcs, need, cuts, inside, opens, todo, safe, count)
                 if count < 0:
                     break
                 if count == 0:
@@ -280,12 +277,11 @@ def search(net: Net, case: Case, work: Work, limit: int) -> bool:
                     if state[4] != 0:
                         return False
                     break
-            bound = pay_all(cuts, count, rest, cost_of, ends.shape[1], cost)
+            bound = pay_all(cuts, count, rest, cost_of, cells, cost)
             if not quick and (state[1] < 0 or bound <= state[1]):
                 count, bound = ascend_further(
-                    ends, star, room, moves, need, flow, found, cuts, rest,
-                    inside, opens, needy & ~safe, count, bound, state[1],
-                )  # fmt: skip
+                    arcs, need, cuts, rest, inside, opens, needy & ~safe, count, bound, state[1]
+                )
                 if count < 0:
                     break
             least = max(least, bound)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 from csp.errors import InputError, argument
@@ -70,6 +70,7 @@ class FrameOptions:
     data: Any
     by: Sequence[str] | None = None
     value: str | None = None
+    _: KW_ONLY
     count: str | None = None
     top: Sequence[str] = ()
     shadow: str | None = None

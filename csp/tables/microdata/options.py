@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any
 
 from csp.tables.hierarchies.hierarchy import Hierarchy
-from csp.tables.microdata.contributions import Stage
+
+if TYPE_CHECKING:
+    from csp.tables.microdata.contributions import Stage
 
 __all__ = ["MicrodataOptions"]
 
@@ -86,6 +88,7 @@ class MicrodataOptions:
     data: Any
     by: Sequence[str]
     value: str | None = None
+    _: KW_ONLY
     contributor: str | None = None
     weight: str | None = None
     shadow: str | None = None

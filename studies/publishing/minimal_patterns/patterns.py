@@ -160,11 +160,10 @@ class MinimalPatterns(SmallSolver):
         # One more than may be kept shows whether there is one more.
         kept = np.zeros(min(self._room, max(_KEPT, count)) + 1, dtype=np.uint64)
         run: Any = search.first_many if plain else search.KERNELS.compiled["first_many"]
-        for span, arrays, constant in given.chunks():
+        for span, tables, constant in given.chunks():
             while True:
                 run(
-                    self._structure.net, self._case, self._work, *arrays, self._structure.may,
-                    self._structure.beforehand, slack, self._limit, kept,
+                    self._structure.net, self._case, self._work, tables, slack, self._limit, kept,
                     masks[span], totals[span], numbers[span], codes[span],
                 )  # fmt: skip
                 if (codes[span] != 3).all() or len(kept) > self._room:
@@ -207,12 +206,12 @@ class MinimalPatterns(SmallSolver):
         kept = np.zeros(_KEPT, dtype=np.uint64)
         pool = np.zeros(_POOL, dtype=np.uint64)
         run: Any = search.census_many if plain else search.KERNELS.compiled["census_many"]
-        for span, arrays, _ in given.chunks():
+        for span, tables, _ in given.chunks():
             if mask is None:  # it suppresses a cell that must be published
                 continue
             run(
-                self._structure.net, self._case, self._work, *arrays, self._structure.may,
-                self._structure.beforehand, mask, slack, self._limit, kept, pool,
+                self._structure.net, self._case, self._work, tables, mask, slack, self._limit,
+                kept, pool,
                 excess[span], counts[span], codes[span],
             )  # fmt: skip
         self._check(codes)

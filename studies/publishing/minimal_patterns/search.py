@@ -22,8 +22,8 @@ import numpy as np
 
 from csp.compiled import Kernels
 from csp.solve.small import kernels
-from csp.solve.small.flow import NONE, ONE, Case, Net, Work, lowest, probe, size
-from csp.solve.small.many import chosen_cost, fill, holds, start
+from csp.solve.small.flow import NONE, ONE, Arcs, Case, Net, Work, lowest, probe, size
+from csp.solve.small.many import Tables, chosen_cost, fill, holds, start
 from csp.solve.small.search import ascend, by_size, lone_lines, search
 
 __all__ = ["KERNELS", "census_many", "first_many", "gather", "spares"]
@@ -58,12 +58,11 @@ def gather(net: Net, case: Case, work: Work, most: int, limit: int, kept: Any) -
     bool
         Whether all were found; if not, `kept` is full or the nodes are spent.
     """
-    ends, star, lines = net.ends, net.star, net.lines
-    room, need, moves = case.room, case.need, case.moves
+    arcs = Arcs(net.ends, net.star, case.room, case.moves, work.flow, work.found)
+    need, cells = case.need, net.ends.shape[1]
     state, stack, price = work.state, work.stack, work.price
-    cuts, rest, flow, found = work.cuts, work.rest, work.flow, work.found
+    cuts, rest, found = work.cuts, work.rest, work.found
     cost_of, may, needy = case.cost, case.marks[0], case.marks[2]
-    cells = ends.shape[1]
     while state[0] > 0:
         if state[2] >= limit or state[3] >= len(kept):
             return False
@@ -75,14 +74,15 @@ def gather(net: Net, case: Case, work: Work, most: int, limit: int, kept: Any) -
         while cost <= most:
             opens = may & ~inside & ~out
             # A chosen cell that is alone in a relation cannot move, so a minimal pattern has none.
-            count, lone = lone_lines(star, lines, (inside & may) | needy, cuts, inside, opens)
+            active = (inside & may) | needy
+            count, lone = lone_lines(net.star, net.lines, active, cuts, inside, opens)
             if count < 0:
                 break
             todo = needy & ~safe & ~lone
             dead = False
             while todo != NONE:
                 p = lowest(todo)
-                if not probe(ends, star, room, moves, need, flow, found, inside, opens, p):
+                if not probe(arcs, need, inside, opens, p):
                     safe |= ONE << np.uint64(p)
                 elif found[0] == NONE or found[1] == NONE:
                     dead = True
@@ -185,15 +185,14 @@ def cheaper(net: Net, case: Case, work: Work, price: int, pool: Any) -> bool:
 
 
 def census_many(
-    net: Net, case: Case, work: Work, values: Any, bounds: Any, primary: Any, levels: Any,
-    cost: Any, may: Any, must: Any, pattern: Any, slack: int, limit: int, kept: Any, pool: Any,
-    excess: Any, counts: Any, outcome: Any,
+    net: Net, case: Case, work: Work, tables: Tables, pattern: Any, slack: int, limit: int,
+    kept: Any, pool: Any, excess: Any, counts: Any, outcome: Any,
 ) -> None:  # fmt: skip
     """Count the minimal safe patterns of many tables, where one pattern is among them.
 
     Parameters
     ----------
-    net, case, work, values, bounds, primary, levels, cost, may, must
+    net, case, work, tables
         As `csp.solve.small.many.solve_many`.
     pattern : uint64
     slack : int
@@ -212,7 +211,8 @@ def census_many(
     outcome : (t,) int64
         Written: 0 done, 2 the node limit was reached.
     """
-    for t in range(values.shape[0]):
+    values, primary, levels, cost, bounds, may, must = tables
+    for t in range(len(values)):
         fill(net, case, values[t], bounds, primary[t], levels[t], cost[t], may, must)
         excess[t], outcome[t] = -1, 0
         counts[t, :] = 0
@@ -244,15 +244,14 @@ def census_many(
 
 
 def first_many(
-    net: Net, case: Case, work: Work, values: Any, bounds: Any, primary: Any, levels: Any,
-    cost: Any, may: Any, must: Any, slack: int, limit: int, kept: Any, patterns: Any,
-    totals: Any, counts: Any, outcome: Any,
+    net: Net, case: Case, work: Work, tables: Tables, slack: int, limit: int, kept: Any,
+    patterns: Any, totals: Any, counts: Any, outcome: Any,
 ) -> None:  # fmt: skip
     """Write the first minimal safe patterns of many tables: by cost, then by binary number.
 
     Parameters
     ----------
-    net, case, work, values, bounds, primary, levels, cost, may, must, slack, limit
+    net, case, work, tables, slack, limit
         As `census_many`.
     kept : (c,) uint64
         Room for the patterns of one table.
@@ -265,7 +264,8 @@ def first_many(
     outcome : (t,) int64
         Written: 0 done, 1 no pattern is safe, 2 the node limit was reached, 3 `kept` was full.
     """
-    for t in range(values.shape[0]):
+    values, primary, levels, cost, bounds, may, must = tables
+    for t in range(len(values)):
         fill(net, case, values[t], bounds, primary[t], levels[t], cost[t], may, must)
         patterns[t, :] = NONE
         totals[t, :] = -1

@@ -18,8 +18,11 @@ import attacks
 import csp
 import instances
 import microagg
+from cellveil.crosstabs.making import Making, RecordOptions
 from csp import InputError, Mechanism, Problem, Table, audit, intervals, link, protect, suppress
-from csp.names.calls import named_errors
+from csp.names.calls import asked_as, named_errors
+from csp.solve.result import SearchOptions
+from microagg.partitions.strata import Asking, MaskOptions
 
 TABLE = Table.from_array([[1, 2], [3, 4]])
 
@@ -196,3 +199,60 @@ def test_what_stands_beside_an_offered_name_is_left_as_it_is() -> None:
     import subprocess
 
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "stated"),
+    [
+        (SearchOptions, csp.suppress),
+        (RecordOptions, Making),
+        (MaskOptions, Asking),
+        ({"scale": "str"}, Asking),
+    ],
+)
+def test_options_have_the_types_of_what_states_their_defaults(options, stated):
+    known = inspect.signature(stated).parameters
+    kinds = options if isinstance(options, dict) else inspect.get_annotations(options)
+    for name, kind in kinds.items():
+        assert getattr(kind, "__forward_arg__", kind) == known[name].annotation
+        assert known[name].default is not known[name].empty
+
+
+class Half:
+    """Of a number.
+
+    Attributes
+    ----------
+    number : int
+        The whole.
+    """
+
+    def __init__(self, number: int, *, upwards: bool = False) -> None:
+        self.half = -(-number // 2) if upwards else number // 2
+
+
+class Halved:
+    @classmethod
+    @named_errors
+    @asked_as(Half)
+    def of(cls, asked: Half) -> int:
+        """Take half.
+
+        Returns
+        -------
+        int
+        """
+        return asked.half
+
+
+def test_what_a_value_is_made_of_is_what_a_call_takes():
+    assert (Halved.of(5), Halved.of(number=5, upwards=True)) == (2, 3)
+    assert (
+        str(inspect.signature(Halved.of)) == "(number: 'int', *, upwards: 'bool' = False) -> 'int'"
+    )
+    doc = inspect.getdoc(Halved.of)
+    assert doc.index("Take half") < doc.index("number : int") < doc.index("Returns")
+    with pytest.raises(InputError, match=r"Halved\.of has no argument 'upward'; did"):
+        Halved.of(5, upward=True)
+    with pytest.raises(InputError, match="missing a required argument: 'number'"):
+        Halved.of()
