@@ -12,7 +12,7 @@ from benchmarks import posed
 from csp import Problem, Progress, Suppression, clock, compiled, suppress
 from csp.clock import Clock
 from csp.highs import Model
-from csp.solve.exact import schedule, state
+from csp.solve.exact import cut_loop, schedule, state
 from csp.solve.exact.heuristics import subspaces
 
 TICK = 2.0**-10
@@ -74,6 +74,29 @@ def test_a_longer_limit_goes_on_where_a_shorter_one_ends(name: str) -> None:
         assert long.bound >= short.bound
         assert [one[:3] for one in before] == [one[:3] for one in after[: len(before)]]
     assert len(runs[-1][1]) > len(runs[0][1]) > 3
+
+
+@pytest.mark.usefixtures("ticking")
+@pytest.mark.parametrize(("share", "goes_on"), [(0.98, True), (0.1, False)])
+def test_a_search_that_takes_its_time_goes_on_to_the_limit_without_gain(
+    share: float, goes_on: bool
+) -> None:
+    """One that ends early and has found nothing would find nothing the next time either."""
+    run = state.Run(posed.cube(3, 3, 3), Clock.of(10.0), 0.0, False, 0, None)
+    rounds = []
+
+    def search(run: state.Run, until: Clock) -> None:
+        rounds.append(1)
+        last = until.end - (1 - share) * (until.end - clock.now())
+        while clock.now() < min(last, run.limit.end):
+            pass
+
+    phase = schedule.Phase(
+        "search", "heuristic", search, lambda _: True, lambda run: run.clock, "search"
+    )
+    run.try_incumbent(run.problem.forced | run.problem.free)
+    ended = cut_loop._follow_all(run, schedule.Schedule("branch", (phase,)))
+    assert (ended, len(rounds) > 2) == (("time", True) if goes_on else ("precision", False))
 
 
 def test_rounds_are_as_long_as_what_has_passed_whatever_the_limit() -> None:

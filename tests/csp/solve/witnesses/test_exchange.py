@@ -167,6 +167,23 @@ def test_cells_are_tried_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sorted(tried) == [[cell] for cell in saving]
 
 
+def test_cells_that_cost_most_for_what_they_serve_are_tried_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    builder, book, _ = served(cube_problem((4, 3, 3)))
+    tried: list[int] = []
+    monkeypatch.setattr(module, "exchange", lambda *given: tried.extend(given[3].tolist()))
+    saving = np.flatnonzero(book.used * book.field.price)
+    dear = int(saving[np.argmax(book.used[saving])])
+    for factor, first in ((1000.0, True), (1e-6, False)):
+        price = np.ones(len(book.used))
+        price[dear] = factor
+        drop_cells(book, builder, price, UNLIMITED, rng())
+        place = tried.index(dear)
+        assert place == (0 if first else len(tried) - 1)
+        tried.clear()
+
+
 def test_sweeps_keep_the_deadline() -> None:
     builder, book, _ = served(cube_problem((8, 7, 6)))
     before = state(book)
