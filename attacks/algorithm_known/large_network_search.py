@@ -24,7 +24,7 @@ from csp.attacker.view import View
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError, OutOfTime
 from csp.problem.problem import Problem
-from csp.solve.order import BINARY_UP_TO, label_order
+from csp.solve.order import BINARY_UP_TO
 from csp.solve.small.flow import MOST
 from csp.solve.small.one import check_sizes, mask_of, unpack
 
@@ -39,7 +39,7 @@ class LargeNetworkSearch(NetworkSearch):
 
     def __init__(self, view: PublicView, mode: int, *, clock: Clock = UNLIMITED) -> None:
         # What one table shows spares the test of many: none is put off.
-        self._own = view.release.pattern[label_order(view.table)]
+        self._own = view.release.pattern[view.shape.order]
         super().__init__(view, mode, clock=clock, within=self._own, late=1)
         self._full = SolverTest(view)
 
@@ -99,13 +99,14 @@ def network_search_of(view: PublicView) -> type[NetworkSearch | LargeNetworkSear
     table, problem = view.table, view.cost_problem
     if view.mechanism.defence is not None or view.value_rules is None:
         return None
-    if table.n_cells > BINARY_UP_TO or view.release.pattern.sum() > MOST:
+    if table.n_cells > BINARY_UP_TO or view.net is None:
         return None
     if problem.alone.any() or problem.union_rule is not None:
         return None
     # Suppressed cells are some of these, and so a network as well.
     hides = problem.free | problem.forced
-    if as_network(View.of(table, hides)) is None or not _numbers_fit(problem, view.value_rules):
+    whole = view.shape.network or as_network(View.of(table, hides))
+    if whole is None or not _numbers_fit(problem, view.value_rules):
         return None
     return NetworkSearch if hides.sum() <= MOST else LargeNetworkSearch
 

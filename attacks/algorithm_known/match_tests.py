@@ -23,7 +23,7 @@ from csp.exact import UNBOUNDED
 from csp.problem.problem import Problem
 from csp.solve import suppress
 from csp.solve.exact.branching.tiebreak import prefers
-from csp.solve.order import BINARY_UP_TO, label_order, reordered
+from csp.solve.order import BINARY_UP_TO, reordered
 from csp.tables.cells import as_flags
 
 __all__ = [
@@ -236,7 +236,7 @@ class SolverTest(MatchTest):
         super().__init__(view)
         n = view.table.n_cells
         # Ties are broken in the order of labels (`csp.suppress`).
-        self._order = label_order(view.table) if n <= BINARY_UP_TO else np.arange(n)
+        self._order = view.shape.order if n <= BINARY_UP_TO else np.arange(n)
         self._pattern = view.release.pattern[self._order]
         self._known = KnownPatterns(view, self._order)
         self._carried: Carried | None = None

@@ -24,6 +24,7 @@ from attacks.algorithm_known.public_view import (
     View,
     check_callable,
 )
+from attacks.fibre.shapes import Shape
 from csp.clock import Clock, now
 from csp.errors import CellveilError, InputError, OutOfTime
 from csp.exact import MAX_VALUE, Number, ceil_fraction, exact, number_text
@@ -185,10 +186,13 @@ def _attack_each(
     for name, one in named.items():
         expect(one, Release, f"release[{name!r}]")
     found: list[Matching | CellveilError] = []
+    shape = None
     try:
         for one in named.values():
+            if shape is None or not shape.fits(one):
+                shape = Shape.of(one)
             try:
-                result = _attack(one, mechanism, marks=None, progress=None, **options)
+                result = _attack(one, mechanism, shape=shape, **options)
             except CellveilError as error:
                 found.append(error)
             else:
@@ -206,8 +210,9 @@ def _attack_each(
 
 def _attack(
     release: Release, mechanism: Algorithm, *, method: str, width: Number | None,
-    marks: NDArray[np.bool_] | None, time_limit: float | None, max_tables: int, draws: int,
-    seed: int, progress: Callable[[int, int], None] | None,
+    time_limit: float | None, max_tables: int, draws: int, seed: int,
+    marks: NDArray[np.bool_] | None = None,
+    progress: Callable[[int, int], None] | None = None, shape: Shape | None = None,
 ) -> Matching:  # fmt: skip
     """Attack one release; see `matching`."""
     began, clock = now(), Clock.of(time_limit)
@@ -217,7 +222,7 @@ def _attack(
         if width is not None:
             msg = "width= is for functions; a mechanism states its own width, so leave width= out"
             raise InputError(msg)
-        view = PublicView.of(release, mechanism, marks=marks, clock=clock)
+        view = PublicView.of(release, mechanism, marks=marks, clock=clock, shape=shape)
         engine = network_search_of(view)
         if method == "reference" and mechanism.defence is not None:
             msg = "method 'reference' runs the algorithm, which takes the key; use method 'auto'"

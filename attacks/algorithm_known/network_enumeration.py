@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from attacks.fibre import network_ranges
 from attacks.fibre.network_ranges import cell_ranges, set_cell
 from csp.compiled import Kernels
 from csp.exact import UNBOUNDED
@@ -297,8 +298,8 @@ def decide_tables(
 _NO_BOUND = np.int64(UNBOUNDED)
 KERNELS = Kernels(
     __name__,
-    *("on_cycles", "choose_order", "update_slack", "set_cell", "cell_ranges", "nothing_new"),
-    *("pose_pattern_test", "renumbered", "record_match", "enumerate_matches", "decide_tables"),
+    *("nothing_new", "pose_pattern_test", "renumbered", "record_match"),
+    *("enumerate_matches", "decide_tables"),
     beside=(*kernels.HOMES, "attacks.fibre.network_ranges"),
-    given=kernels.KERNELS,
+    given=network_ranges.KERNELS,
 )

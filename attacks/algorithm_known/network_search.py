@@ -25,20 +25,18 @@ from attacks.algorithm_known.network_enumeration import (
     SearchState,
 )
 from attacks.algorithm_known.public_view import PublicView
-from attacks.fibre.network_ranges import update_slack
-from csp.attacker.view import View
+from attacks.fibre import network_ranges
+from attacks.fibre.network_ranges import flow_workspace, update_slack
 from csp.clock import UNLIMITED, Clock, now
 from csp.errors import InputError, argument
-from csp.solve.order import label_order, reordered
+from csp.solve.order import reordered
 from csp.solve.small import many as cases
 from csp.solve.small.flow import MOST, Net
-from csp.solve.small.one import mask_of, net_of, structure_of
-from csp.tables.table import Table
+from csp.solve.small.one import mask_of, structure_of
 
 __all__ = [
     "NetworkSearch",
     "free_cells",
-    "network_of",
     "pattern_test_of",
 ]
 
@@ -86,10 +84,9 @@ class NetworkSearch:
         self.doubtful = 0
         """Tables left undecided when nodes or the time ran out."""
         self._pace, self._speed = _FIRST, np.inf
-        net = network_of(view.table, view.release.pattern)
-        if net is None or view.value_rules is None:
+        if view.net is None or view.value_rules is None:
             raise InputError(_NO_NETWORK)
-        self._state = _state_of(view, net, _KEPT if mode == MATCHES else 1, late or _LATE)
+        self._state = _state_of(view, view.net, _KEPT if mode == MATCHES else 1, late or _LATE)
         self._test, self._test_cells = pattern_test_of(view, within)
 
     @property
@@ -215,21 +212,13 @@ class NetworkSearch:
         KERNELS.run(name, self._state, self._test, self._mode, *given, small=small)
 
 
-def network_of(table: Table, pattern: NDArray[np.bool_]) -> Net | None:
-    """Suppressed cells as a network of at most 64 cells, or None if they are not one."""
-    return None if pattern.sum() > MOST else net_of(View.of(table, pattern))
-
-
 def free_cells(net: Net) -> NDArray[np.int64]:
     """Cells to fix one after the other, until all others follow: one for each kernel vector."""
     k = net.ends.shape[1]
     order = np.zeros(k, dtype=np.int64)
-    count = KERNELS.run("choose_order", net, _flow_workspace(net), order, small=k <= _SMALL)
+    small = k <= _SMALL
+    count = network_ranges.KERNELS.run("choose_order", net, flow_workspace(net), order, small=small)
     return order[:count]
-
-
-def _flow_workspace(net: Net) -> NDArray[np.int64]:
-    return np.zeros((3, max(net.star.shape[1], MOST)), dtype=np.int64)
 
 
 def _state_of(view: PublicView, net: Net, kept: int, late: int) -> SearchState:
@@ -247,7 +236,7 @@ def _state_of(view: PublicView, net: Net, kept: int, late: int) -> SearchState:
         np.zeros(2, dtype=np.uint64),
         span,
         np.zeros((2, k), dtype=np.int64),
-        _flow_workspace(net),
+        flow_workspace(net),
         np.zeros(2, dtype=np.uint64),
         np.zeros((k, width), dtype=bool),
         np.zeros((k, width), dtype=bool),
@@ -273,14 +262,17 @@ def pattern_test_of(
         If the cells that may be suppressed are not a small network.
     """
     assert view.value_rules is not None
-    order = label_order(view.table)
+    order = view.shape.order
     # Ties are broken in the order of labels.
     ranked = reordered(view.cost_problem, order)
     if within is not None:
         # A cell that is left out counts as one that must be published.
         ranked = replace(ranked, status=np.where(within, ranked.status, "z"))
+    whole = view.shape.network
+    if whole is not None:
+        whole = replace(whole, tail=whole.tail[order], head=whole.head[order])
     try:
-        structure = structure_of(ranked)
+        structure = structure_of(ranked, whole)
     except InputError as error:
         raise InputError(_NO_NETWORK) from error
     table, cells = ranked.table, structure.cells

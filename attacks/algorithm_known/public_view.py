@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 
 from attacks.fibre.consistent_tables import Fibre
 from attacks.fibre.feasible_intervals import feasible
+from attacks.fibre.shapes import Shape, network_of
 from csp.audits.audit import audit
 from csp.audits.intervals import intervals
 from csp.clock import UNLIMITED, Clock
@@ -24,6 +25,7 @@ from csp.release.completion import complete
 from csp.release.release import Release
 from csp.rules.base import parts_of
 from csp.rules.frequency import MinFrequency, Zero
+from csp.solve.small.flow import Net
 from csp.tables.cells import as_flags
 from csp.tables.codes import Labels
 from csp.tables.table import Table
@@ -97,17 +99,20 @@ class PublicView(_Consistent):
     # None where the mechanism looks at more than the value of a cell, or ranges are very long.
     value_rules: ValueRules | None
     cost_problem: Problem
+    shape: Shape
+    net: Net | None  # the suppressed cells, if they are a network of up to 64
     marks: NDArray[np.bool_] | None = None  # (k,) which suppressed cells are primary, if known
 
     @classmethod
     def of(
         cls, release: Release, mechanism: Mechanism, *, marks: NDArray[np.bool_] | None = None,
-        clock: Clock = UNLIMITED,
+        clock: Clock = UNLIMITED, shape: Shape | None = None,
     ) -> PublicView:  # fmt: skip
         """View a release through a mechanism.
 
         Marks (n,) are the primary cells, where the release told them apart from secondary ones. If
         the time runs out while the mechanism is asked about single values, `value_rules` is None.
+        The shape is that of the release, if another of the same shape was viewed before.
 
         Raises
         ------
@@ -119,12 +124,19 @@ class PublicView(_Consistent):
             that it calls sensitive, or a suppressed one that must be published (cell named).
         """
         check_exact(release)
-        table = complete(release, time_limit=clock.seconds)
+        clock.check("a table that agrees with the release was found")
+        shape = Shape.of(release) if shape is None else shape
+        ranged = shape.ranged(release)
+        if ranged is None:
+            table = complete(release, time_limit=clock.seconds)
+        else:
+            table = release.table(ranged.values)
         cost_problem = mechanism.bare_problem(table)
         _check_published(release, mechanism, cost_problem)
         if mechanism.defence is not None:
             _check_wide(release, mechanism, cost_problem, clock)
-        cells, lower, upper = _ranges(release, table, clock)
+        ends = None if ranged is None else (ranged.lower, ranged.upper)
+        cells, lower, upper = _ranges(release, table, clock, ends)
         value_rules = None
         if mechanism.cellwise and len(cells) * int((upper - lower).max() + 1) <= _MOST_RULES:
             value_rules = _value_rules(release, mechanism, table, cells, lower, upper, clock)
@@ -138,7 +150,11 @@ class PublicView(_Consistent):
             if value_rules is not None:
                 fits = value_rules.primary == told[:, None]
                 value_rules = replace(value_rules, allowed=value_rules.allowed & fits)
-        return cls(release, table, cells, lower, upper, mechanism, value_rules, cost_problem, told)
+        net = network_of(table, release.pattern, shape.network)
+        return cls(
+            release, table, cells, lower, upper, mechanism, value_rules, cost_problem, shape, net,
+            told,
+        )  # fmt: skip
 
     @property
     def integer(self) -> bool:
@@ -266,10 +282,11 @@ def check_mechanism(mechanism: object, attack: str, instead: str) -> None:
 
 
 def _ranges(
-    release: Release, table: Table, clock: Clock
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Suppressed cells with their least and largest feasible values."""
-    lower, upper = feasible(table, release.pattern, clock)
+    release: Release, table: Table, clock: Clock,
+    known: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:  # fmt: skip
+    """Suppressed cells with their least and largest feasible values, worked out if not known."""
+    lower, upper = known or feasible(table, release.pattern, clock)
     cells = np.flatnonzero(release.pattern)
     width = int((upper - lower).max()) + 1
     if len(cells) * width > _MOST_VALUES:

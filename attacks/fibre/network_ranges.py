@@ -1,7 +1,7 @@
 """Moving within the fibre of a network: the order of free cells, their ranges, and setting them.
 
 Flows give the exact range of a cell, and what moves along with it. Plain Python that numba compiles
-together with `attacks.algorithm_known.network_enumeration`.
+(`KERNELS`).
 """
 
 from __future__ import annotations
@@ -11,9 +11,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.solve.small.flow import FLOW, NONE, ONE, Arcs, Net, augment, lowest, push, size, spread
+from csp.compiled import Kernels
+from csp.solve.small import kernels
+from csp.solve.small.flow import (
+    FLOW,
+    MOST,
+    NONE,
+    ONE,
+    Arcs,
+    Net,
+    augment,
+    lowest,
+    push,
+    size,
+    spread,
+)
 
-__all__ = ["cell_ranges", "choose_order", "on_cycles", "set_cell", "update_slack"]
+__all__ = [
+    "KERNELS",
+    "cell_ranges",
+    "choose_order",
+    "complete_flow",
+    "flow_workspace",
+    "on_cycles",
+    "set_cell",
+    "update_slack",
+]
 
 
 def on_cycles(net: Net, flow: NDArray[np.int64], inside: Any) -> Any:
@@ -111,3 +134,55 @@ def cell_ranges(
                 if far > 0:
                     core |= bit
     return core
+
+
+def complete_flow(
+    net: Net, bounds: NDArray[np.int64], x: NDArray[np.int64], lacks: NDArray[np.int64],
+    joint: NDArray[np.int64], slack: NDArray[np.int64], moves: NDArray[np.uint64],
+    flow: NDArray[np.int64], found: NDArray[np.uint64], ends: NDArray[np.int64],
+) -> bool:  # fmt: skip
+    """Change values within bounds until every node has the flow that it lacks, and range all cells.
+
+    Returned is whether there are such values; all are whole. `lacks` (nodes,) adds up to 0. Of
+    `joint` (2, k + 1) the first k columns are `net.ends`; the last is for a cell that joins two
+    nodes for the time of one flow, so that there are at most 63 cells.
+    """
+    k = len(x)
+    arcs = Arcs(joint, net.star, slack, moves, flow, found)
+    every = NONE
+    for e in range(k):
+        every |= ONE << np.uint64(e)
+        update_slack(bounds, x, slack, moves, e)
+    # What a node cannot send now it cannot send later: no flow leads out of the nodes it reaches.
+    for source in range(len(lacks)):
+        for sink in range(len(lacks)):
+            need = min(lacks[source], -lacks[sink])
+            if need <= 0:
+                continue
+            joint[0, k], joint[1, k], slack[0, k] = sink, source, need
+            sent, touched = augment(arcs, every, NONE, k, 0, need)
+            lacks[source] -= sent
+            lacks[sink] += sent
+            while touched != NONE:
+                e = lowest(touched)
+                touched &= touched - ONE
+                x[e] += flow[FLOW, e]
+                flow[FLOW, e] = 0
+                update_slack(bounds, x, slack, moves, e)
+        if lacks[source] > 0:
+            return False
+    cell_ranges(net, x, slack, moves, flow, found, every, ends)
+    return True
+
+
+def flow_workspace(net: Net) -> NDArray[np.int64]:
+    """Make room for the flows of a network (`csp.solve.small.flow.Work.flow`)."""
+    return np.zeros((3, max(net.star.shape[1], MOST)), dtype=np.int64)
+
+
+KERNELS = Kernels(
+    __name__,
+    *("on_cycles", "choose_order", "update_slack", "set_cell", "cell_ranges", "complete_flow"),
+    beside=kernels.HOMES,
+    given=kernels.KERNELS,
+)

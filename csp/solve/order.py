@@ -5,7 +5,9 @@ The order in which a caller happens to list the cells must not decide which patt
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +24,19 @@ BINARY_UP_TO = 2000
 """Number of cells up to which patterns are compared as binary numbers (part of the mechanism)."""
 
 
-def label_order(table: Table) -> NDArray[np.int64]:
+class Labelled(Protocol):
+    """Cells with labels: a table, or a release of one."""
+
+    @property
+    def labels(self) -> Sequence[tuple[str, ...]]:
+        """Codes of each cell."""
+
+    @property
+    def roots(self) -> tuple[str, ...]:
+        """Code of the total in each dimension."""
+
+
+def label_order(table: Labelled) -> NDArray[np.int64]:
     """Cells in the order of their labels.
 
     Codes are compared one dimension after the other: short codes before long ones, so that 9
@@ -61,6 +75,8 @@ def reordered(problem: Problem, order: NDArray[np.int64]) -> Problem:
     order : (n,) int64
         Which cell comes first, second, and so on.
     """
+    if (order[1:] > order[:-1]).all():
+        return problem
     from scipy.sparse import csr_array
 
     table = problem.table

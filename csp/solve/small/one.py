@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.attacker.flow import as_network
+from csp.attacker.flow import Network, as_network
 from csp.attacker.view import View
 from csp.errors import InputError
 from csp.problem.problem import Problem
@@ -30,6 +30,7 @@ __all__ = [
     "check_sizes",
     "mask_of",
     "net_of",
+    "part_of",
     "structure_of",
     "unpack",
 ]
@@ -83,8 +84,14 @@ class Structure:
     beforehand: np.uint64
 
 
-def structure_of(problem: Problem) -> Structure:
+def structure_of(problem: Problem, network: Network | None = None) -> Structure:
     """Read a problem as a small network.
+
+    Parameters
+    ----------
+    problem : Problem
+    network : Network, optional
+        That of all cells of the table, if it is one and known.
 
     Raises
     ------
@@ -102,9 +109,8 @@ def structure_of(problem: Problem) -> Structure:
             f"{hidden.sum()}; use method 'cuts'"
         )
         raise InputError(msg)
-    view = View.of(problem.table, hidden)
-    cells = view.cells
-    net = net_of(view)
+    cells = np.flatnonzero(hidden)
+    net = net_of(View.of(problem.table, hidden)) if network is None else part_of(network, cells)
     if net is None:
         msg = (
             "method 'small' needs a network: every cell that need not be published in at most two "
@@ -125,11 +131,23 @@ def net_of(view: View) -> Net | None:
     network = as_network(view)
     if network is None:
         return None
-    star = np.zeros((2, len(view.rows) + 1), dtype=np.uint64)
-    ends = np.ascontiguousarray(np.stack([network.tail, network.head]))
+    return _packed(np.stack([network.tail, network.head]), len(view.rows))
+
+
+def part_of(network: Network, cells: NDArray[np.int64]) -> Net:
+    """Network of up to 64 cells of a larger one; `net_of` gives the same for a view of them."""
+    ends = np.stack([network.tail[cells], network.head[cells]])
+    met = np.zeros(len(network.sign) + 1, dtype=bool)
+    met[ends] = True
+    met[-1] = True  # The outside stays the last node.
+    return _packed((np.cumsum(met) - 1)[ends], int(met.sum()) - 1)
+
+
+def _packed(ends: NDArray[np.int64], lines: int) -> Net:
+    star = np.zeros((2, lines + 1), dtype=np.uint64)
     for a in range(2):
-        np.bitwise_or.at(star[a], ends[a], _bits(len(view.cells)))
-    return Net(ends, star, len(view.rows))
+        np.bitwise_or.at(star[a], ends[a], _bits(ends.shape[1]))
+    return Net(ends, star, lines)
 
 
 def _bits(k: int) -> NDArray[np.uint64]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.algorithm_known.network_search import free_cells, network_of
+from attacks.algorithm_known.network_search import free_cells
 from attacks.fibre import kernel_walk
 from attacks.fibre.kernel_basis import kernel
+from attacks.fibre.shapes import network_of
 from csp.attacker.view import View
 from csp.errors import InputError
 from csp.exact import MAX_VALUE

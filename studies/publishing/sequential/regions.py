@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.algorithm_known.network_search import network_of
+from attacks.fibre.shapes import network_of
 from csp.errors import InputError
 from csp.solve.small.flow import Net
 from csp.tables.table import Table

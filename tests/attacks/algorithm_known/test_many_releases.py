@@ -53,6 +53,25 @@ def test_each_release_is_attacked_as_alone(several: Matchings) -> None:
         assert (found.tested, found.matched) == (alone.tested, alone.matched)
 
 
+def test_releases_that_share_a_shape_or_do_not_are_attacked_as_alone() -> None:
+    """Shapes alternate, two have the same relations and other labels, and one comes again."""
+    codes = ["ten", "nine", "b"], ["x", "y", "z"]
+    tables = [synthetic.frequency_2d(3, 3, seed, mean=9, sd=6) for seed in range(4)]
+    tables[1] = Table.from_array(tables[0].values.reshape(4, 4)[:3, :3], codes=codes)
+    tables += [synthetic.frequency_nd((2, 2, 2), seed, mean=9, sd=6) for seed in range(2)]
+    tables += [synthetic.frequency_2d(4, 3, 1, mean=9, sd=6), tables[0]]
+    mechanism = Mechanism("FREQ(6)", width=5)
+    releases = [mechanism.protect(table).release for table in tables]
+    releases = [release for release in releases if release.pattern.any()]
+    assert len(releases) > 5
+    for release, found in zip(releases, matching(releases, mechanism), strict=True):
+        alone = matching(release, mechanism)
+        assert isinstance(found, Matching)
+        for name in ("lower", "upper", "feasible_lower", "feasible_upper", "verdict", "named"):
+            assert getattr(found, name).tolist() == getattr(alone, name).tolist()
+        assert (found.tested, found.matched) == (alone.tested, alone.matched)
+
+
 def test_the_frame_and_the_summary_count_by_hand(several: Matchings) -> None:
     marks = [MECHANISM.problem(table).primary for table in drawn()]
     frame = several.to_frame("pandas", marks=marks)
