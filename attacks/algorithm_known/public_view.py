@@ -136,6 +136,7 @@ class PublicView(_Consistent):
         if mechanism.defence is not None:
             _check_wide(release, mechanism, cost_problem, clock)
         ends = None if ranged is None else (ranged.lower, ranged.upper)
+        net = network_of(table, release.pattern) if ranged is None else ranged.net
         cells, lower, upper = _ranges(release, table, clock, ends)
         value_rules = None
         if mechanism.cellwise and len(cells) * int((upper - lower).max() + 1) <= _MOST_RULES:
@@ -150,7 +151,6 @@ class PublicView(_Consistent):
             if value_rules is not None:
                 fits = value_rules.primary == told[:, None]
                 value_rules = replace(value_rules, allowed=value_rules.allowed & fits)
-        net = network_of(table, release.pattern, shape.network)
         return cls(
             release, table, cells, lower, upper, mechanism, value_rules, cost_problem, shape, net,
             told,

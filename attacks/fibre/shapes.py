@@ -32,24 +32,16 @@ _FURTHEST = ENDLESS // 2
 """Ends beyond this are those of cells without a bound: 64 cells with bounds add up to less."""
 
 
-def network_of(
-    table: Table, pattern: NDArray[np.bool_], network: Network | None = None
-) -> Net | None:
-    """Suppressed cells as a network of at most 64 cells, or None if they are not one.
-
-    That of all cells spares looking for it, where it is known.
-    """
-    if pattern.sum() > MOST:
-        return None
-    if network is None:
-        return net_of(View.of(table, pattern))
-    return part_of(network, np.flatnonzero(pattern))
+def network_of(table: Table, pattern: NDArray[np.bool_]) -> Net | None:
+    """Suppressed cells as a network of at most 64 cells, or None if they are not one."""
+    return None if pattern.sum() > MOST else net_of(View.of(table, pattern))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Ranged:
     """One table that agrees with a release, and the least and largest values: each (k,) int64."""
 
+    net: Net  # the suppressed cells
     values: NDArray[np.int64]
     lower: NDArray[np.int64]
     upper: NDArray[np.int64]
@@ -127,4 +119,4 @@ class Shape:
             np.append(net.ends, np.zeros((2, 1), np.int64), axis=1), np.zeros((2, MOST), np.int64),
             np.zeros(2, np.uint64), flow_workspace(net), np.zeros(2, np.uint64), reach, small=True,
         )  # fmt: skip
-        return Ranged(x, *reach) if found and np.abs(reach).max() <= _FURTHEST else None
+        return Ranged(net, x, *reach) if found and np.abs(reach).max() <= _FURTHEST else None
