@@ -7,7 +7,7 @@ runs it on every completion of the release; only those that reproduce the patter
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,15 @@ __all__ = ["METHODS", "matching"]
 
 METHODS = ("auto", "hull", "values", "all", "sample", "reference")
 _OF_FUNCTIONS = ("auto", "all", "sample")
+
+
+class _Limits(NamedTuple):
+    """How much is tried; see `matching`."""
+
+    time_limit: float | None
+    max_tables: int
+    draws: int
+    seed: int
 
 
 @overload
@@ -157,8 +166,8 @@ def matching(
             msg = f"{name} must be a positive number of tables, got {number!r}"
             raise InputError(msg)
     options: dict[str, Any] = {
-        "method": method, "width": width, "time_limit": time_limit, "max_tables": max_tables,
-        "draws": draws, "seed": seed,
+        "method": method, "width": width,
+        "limits": _Limits(time_limit, max_tables, draws, seed),
     }  # fmt: skip
     if isinstance(release, Release):
         return _attack(release, mechanism, marks=marks, progress=progress, **options)
@@ -210,12 +219,11 @@ def _attack_each(
 
 def _attack(
     release: Release, mechanism: Algorithm, *, method: str, width: Number | None,
-    time_limit: float | None, max_tables: int, draws: int, seed: int,
-    marks: NDArray[np.bool_] | None = None,
+    limits: _Limits, marks: NDArray[np.bool_] | None = None,
     progress: Callable[[int, int], None] | None = None, shape: Shape | None = None,
 ) -> Matching:  # fmt: skip
     """Attack one release; see `matching`."""
-    began, clock = now(), Clock.of(time_limit)
+    began, clock = now(), Clock.of(limits.time_limit)
     view: View
     engine = None
     if isinstance(mechanism, Mechanism):
@@ -243,11 +251,11 @@ def _attack(
         run.accept_all()
     elif method in ("hull", "values") or (method == "all" and engine is not None):
         run.search_network(method, engine or NetworkSearch)
-    elif method == "sample" or (method == "auto" and run.exceeds(max_tables)):
+    elif method == "sample" or (method == "auto" and run.exceeds(limits.max_tables)):
         method = "sample"
-        run.sample(draws, seed)
+        run.sample(limits.draws, limits.seed)
     else:
-        run.test_each(method, max_tables, seed)
+        run.test_each(method, limits.max_tables, limits.seed)
     if run.complete and not run.seen_values.any():
         msg = (
             f"the {'mechanism' if isinstance(mechanism, Mechanism) else 'function'} publishes none "
