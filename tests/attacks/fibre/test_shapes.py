@@ -34,9 +34,9 @@ def truth_of(table: Table, pattern: np.ndarray) -> np.ndarray | None:
 def check(table: Table, release: Release) -> bool:
     """Compare with all tables; whether flows told them."""
     found = Shape.of(release).ranged(release)
-    truth = truth_of(table, release.pattern)
     if found is None:
         return False
+    truth = truth_of(table, release.pattern)
     assert truth is not None
     assert found.values.tolist() in truth.tolist()
     assert found.lower.tolist() == truth.min(axis=0).tolist()
@@ -46,8 +46,14 @@ def check(table: Table, release: Release) -> bool:
 
 @examples(60)
 @given(small_releases())
-def test_ranges_are_those_of_all_tables(case: tuple[Table, Release]) -> None:
-    check(*case)
+def test_ranges_of_any_table_are_those_of_linear_programs(case: tuple[Table, Release]) -> None:
+    """Tables with hierarchies and of three dimensions, whose tables are too many to list."""
+    table, release = case
+    found = Shape.of(release).ranged(release)
+    if found is not None:
+        lower, upper = feasible(table, release.pattern)
+        assert (found.lower.tolist(), found.upper.tolist()) == (lower.tolist(), upper.tolist())
+        release.table(found.values)
 
 
 @examples(60)
