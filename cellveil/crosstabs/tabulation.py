@@ -64,11 +64,11 @@ def crosstab(
     missing : str, optional
         Code for records that lack one. Records without a code are left out otherwise, as are those
         without a value; `Crosstab.left_out` counts them.
-    width, singletons
+    width, singletons : optional
         See `csp.Mechanism`.
     keep : Release, Protected or Crosstab, optional
         An earlier one, whose suppressed cells stay suppressed.
-    time_limit, gap, seed, progress
+    time_limit, gap, seed, progress : optional
         See `csp.suppress`.
     comment : str
         What you say of the table to its checker; it goes with the results.

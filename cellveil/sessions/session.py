@@ -161,7 +161,7 @@ class Session(metaclass=Guided):
             What the table is called in the session; "table 1" and so on otherwise.
         index, columns, values, rules, aggfunc, normalize, where, decimals, round, comment
             See `cellveil.crosstab`.
-        time_limit, gap, seed, progress
+        time_limit, gap, seed, progress : optional
             See `csp.suppress`.
 
         Returns
