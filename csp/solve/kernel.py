@@ -24,7 +24,7 @@ from csp.solve.cuts import needy
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["KernelForm"]
+__all__ = ["KernelForm", "expensive_first"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,9 +87,7 @@ class KernelForm:
         free = problem.free if alive is None else problem.free & alive
         up, down = room(problem.table)
         cells = np.flatnonzero((free | problem.forced) & ((up > 0) | (down > 0)))
-        # Few entries: expensive cells, which are mostly totals, as sums of cheap ones.
-        size = np.abs(problem.table.values[cells])
-        first = np.lexsort((-size, -problem.cost[cells]))
+        first = expensive_first(problem, cells)
         found = null_space(
             csr_array(problem.table.relations[:, cells]), first, most=most, clock=clock
         )
@@ -143,6 +141,15 @@ class KernelForm:
         out = np.zeros(self.n_classes, dtype=bool)
         out[self.member[flags & (self.member >= 0)]] = True
         return out
+
+
+def expensive_first(problem: Problem, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Order in which cells become pivots, so that their kernel has few entries.
+
+    Expensive cells, which are mostly totals, are then sums of cheap ones.
+    """
+    size = np.abs(problem.table.values[cells])
+    return np.lexsort((-size, -problem.cost[cells]))
 
 
 def _classes(basis: csr_array) -> tuple[csr_array, NDArray[np.int64], NDArray[np.int64]]:

@@ -8,16 +8,16 @@ more columns than another has k more dimensions to move in.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
+from csp.attacker.null_space import null_space
 from csp.compiled import Kernels
+from csp.solve.kernel import expensive_first
 from csp.solve.witnesses.field import Field
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 __all__ = ["ZERO", "Tableau", "null_basis", "pivot"]
 
@@ -135,137 +135,20 @@ def pivot_rows(matrix: Any, row: int, column: int) -> None:
 def null_basis(field: Field) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Columns that span all deviations of the open cells of a problem.
 
-    Totals are expressed by their parts first, which leaves few relations for dense elimination.
-
     Returns
     -------
     basis : (n, d) float64
-        Zero rows at cells that cannot move.
+        Zero rows at cells that cannot move. No columns where exact elimination is too large.
     cells : (d,) int64
         Cells whose rows are the unit vectors.
     """
-    from scipy.sparse import csr_array
-
+    problem = field.problem
     columns = np.flatnonzero(field.open)
-    part = csr_array(field.relations[:, columns])
-    part = csr_array(part[np.flatnonzero(np.diff(part.indptr))])
-    total = _totals(part)
-    expansion, leaves = _expand(part, total)
-    rest = np.ones(part.shape[0], bool)
-    rest[total[total >= 0]] = False
-    left = csr_array(part[np.flatnonzero(rest)] @ expansion)
-    left.eliminate_zeros()
-    reduced, pivots = _reduce(left)
-    free = np.setdiff1d(np.arange(len(leaves)), pivots)
-    inner = np.zeros((len(leaves), len(free)))
-    inner[free, np.arange(len(free))] = 1.0
-    inner[pivots] = -reduced[:, free]
-    basis = np.zeros((len(field.up), len(free)))
-    basis[columns] = expansion @ inner
-    basis[np.abs(basis) < ZERO] = 0.0
-    return basis, columns[leaves[free]]
-
-
-def _totals(matrix: Any) -> NDArray[np.int64]:
-    """For each cell a relation that gives it as a sum of others, or -1; without circles."""
-    n = matrix.shape[1]
-    total = np.full(n, -1)
-    for row in np.argsort(np.diff(matrix.indptr), kind="stable").tolist():
-        span = slice(matrix.indptr[row], matrix.indptr[row + 1])
-        for side in (matrix.data[span] < 0, matrix.data[span] > 0):
-            if side.sum() == 1:
-                cell = int(matrix.indices[span][side][0])
-                if total[cell] < 0:
-                    total[cell] = row
-                    break
-    return _without_circles(matrix, total)
-
-
-def _without_circles(matrix: Any, total: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Forget relations that would define a cell by itself."""
-    state = np.zeros(len(total), np.int8)
-    for root in range(len(total)):
-        stack = [] if state[root] else [(root, 0)]
-        while stack:
-            cell, k = stack.pop()
-            state[cell] = 1
-            row = int(total[cell])
-            members = (
-                matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]] if row >= 0 else ()
-            )
-            for place in range(k, len(members)):
-                other = int(members[place])
-                if other == cell or state[other] == 2:
-                    continue
-                if state[other] == 1:
-                    total[cell] = -1
-                    break
-                stack += [(cell, place + 1), (other, 0)]
-                break
-            else:
-                state[cell] = 2
-            if total[cell] < 0:
-                state[cell] = 2
-    return total
-
-
-def _expand(matrix: Any, total: NDArray[np.int64]) -> tuple[csr_array, NDArray[np.int64]]:
-    """Express every cell by the leaves, the cells without a total relation."""
-    from scipy.sparse import csr_array, eye_array
-
-    n = len(total)
-    leaves = np.flatnonzero(total < 0)
-    defined = np.flatnonzero(total >= 0)
-    if not len(defined):
-        return csr_array(eye_array(n)), leaves
-    rows = csr_array(matrix[total[defined]].astype(np.float64))
-    owner = np.repeat(np.arange(len(defined)), np.diff(rows.indptr))
-    other = rows.indices != defined[owner]
-    rows.data /= -rows.data[~other][owner]
-    # z = step z for totals, identity for leaves; repeated until only leaves are left.
-    step = csr_array(
-        (
-            np.concatenate([rows.data[other], np.ones(len(leaves))]),
-            (
-                np.concatenate([defined[owner[other]], leaves]),
-                np.concatenate([rows.indices[other], leaves]),
-            ),
-        ),
-        shape=(n, n),
-    )
-    power = csr_array(eye_array(n))
-    while True:
-        further = csr_array(step @ power)
-        further.eliminate_zeros()
-        if abs(further - power).max() == 0:
-            return csr_array(power[:, leaves]), leaves
-        power = further
-
-
-def _reduce(matrix: Any) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Reduced row echelon form: independent rows and their pivot columns."""
-    m, n = matrix.shape
-    seen = {}
-    for i in range(m):
-        span = slice(matrix.indptr[i], matrix.indptr[i + 1])
-        seen[matrix.indices[span].tobytes(), matrix.data[span].tobytes()] = i
-    out = np.zeros((min(len(seen), n), n))
-    pivots = np.zeros(0, np.int64)
-    for i in seen.values():
-        row = matrix[[i]].toarray().ravel()
-        hits = np.flatnonzero(row[pivots])
-        row -= row[pivots[hits]] @ out[hits]
-        row[np.abs(row) < ZERO] = 0.0
-        best = int(np.argmax(np.abs(row))) if n else 0
-        if not n or row[best] == 0:
-            continue
-        row /= row[best]
-        k = len(pivots)
-        others, moving = np.flatnonzero(out[:k, best]), np.flatnonzero(row)
-        block = np.ix_(others, moving)
-        changed = out[block] - np.outer(out[others, best], row[moving])
-        changed[np.abs(changed) < ZERO] = 0.0
-        out[block] = changed
-        out[k] = row
-        pivots = np.append(pivots, best)
-    return out[: len(pivots)], pivots
+    first = expensive_first(problem, columns)
+    found = null_space(csr_array(field.relations[:, columns]), first)
+    if found is None:
+        return np.zeros((len(field.up), 0)), np.zeros(0, np.int64)
+    vectors, axes = found
+    basis = np.zeros((len(field.up), len(axes)))
+    basis[columns] = vectors.toarray()
+    return basis / basis[columns[axes], np.arange(len(axes))], columns[axes]
