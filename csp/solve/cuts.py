@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.attacker.exact import rationalise
 from csp.attacker.view import largest_room, positions
 from csp.exact import UNBOUNDED
 from csp.problem.problem import Problem
@@ -21,7 +23,7 @@ from csp.problem.requirements import room
 
 __all__ = [
     "Cut", "CutFactory", "Side", "broken", "budget_cut", "cover_cut", "least_weight", "needy",
-    "no_good", "outside_cut", "round_up", "smallest_step",
+    "no_good", "outside_cut", "round_up", "smallest_step", "whole_multipliers",
 ]  # fmt: skip
 
 # Share of a float bound by which some roundings may be off.
@@ -84,7 +86,11 @@ class CutFactory:
         self._relations = problem.table.relations
         self.up, self.down = room(problem.table)
         self._largest = max(largest_room(self.up, self.down), 1)
-        self._bridges = _bridge_rows(problem)
+        self._problem = problem
+
+    @cached_property
+    def _bridges(self) -> tuple[Any, NDArray[np.bool_], NDArray[np.int64]]:
+        return _bridge_rows(self._problem)
 
     def capacity(
         self,
@@ -200,6 +206,15 @@ class CutFactory:
             weights = np.where(cells == rows.indices[k], -1.0, 1.0)
             cuts.append(Cut(cells, weights, 0.0, "bridgeless"))
         return cuts
+
+
+def whole_multipliers(prices: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
+    """Numerators and common divisor of multipliers near some prices (any choice is valid)."""
+    answer = next(rationalise(prices), None)
+    if answer is None:
+        divisor = 1 if np.abs(prices).max(initial=0.0) > 2.0**30 else 27720
+        return np.rint(np.clip(prices, -(2.0**50), 2.0**50) * divisor).astype(np.int64), divisor
+    return answer
 
 
 def _bridge_rows(problem: Problem) -> tuple[Any, NDArray[np.bool_], NDArray[np.int64]]:

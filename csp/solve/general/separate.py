@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.attacker.exact import rationalise
 from csp.clock import UNLIMITED, Clock
 from csp.errors import OutOfTime, SolverError
 from csp.exact import UNBOUNDED
 from csp.highs import Model, Status
 from csp.problem.problem import Problem
 from csp.problem.requirements import DOWN, SLIDE, UP, Needs
-from csp.solve.cuts import Cut, CutFactory
+from csp.solve.cuts import Cut, CutFactory, whole_multipliers
 from csp.solve.incumbent import Shown
 
 __all__ = ["Separator"]
@@ -172,11 +171,7 @@ class Separator:
         self, g: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
         """Relations and their multipliers as small rationals (any choice is valid)."""
-        answer = next(rationalise(g), None)
-        if answer is None:
-            divisor = 1 if np.abs(g).max(initial=0.0) > 2.0**30 else 27720
-            answer = np.rint(np.clip(g, -(2.0**50), 2.0**50) * divisor).astype(np.int64), divisor
-        numerators, divisor = answer
+        numerators, divisor = whole_multipliers(g)
         used = np.flatnonzero(numerators)
         return self._rows[used], numerators[used], divisor
 

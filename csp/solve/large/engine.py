@@ -15,6 +15,7 @@ from csp.problem.problem import Problem
 from csp.problem.singletons import Attackers
 from csp.solve.fallback import everything_suppressed, grace
 from csp.solve.incumbent import Incumbent
+from csp.solve.large.cut_pool import CutPool
 from csp.solve.large.regions import improve_regions
 from csp.solve.large.relaxation import CLOSE, Relaxation
 from csp.solve.large.swaps import occupied, swaps
@@ -88,6 +89,7 @@ class LocalSearch(Incumbent):
     arrays: Field = field(init=False)
     builder: Builder = field(init=False)
     book: Book = field(init=False)
+    pool: CutPool = field(init=False)
     relaxation: Relaxation | None = None
     sparse: bool = False
     audit_seconds: float = 0.0
@@ -102,6 +104,7 @@ class LocalSearch(Incumbent):
         self.builder = Builder(self.arrays, self.axes)
         attackers = Attackers(self.problem) if self.problem.alone.any() else None
         self.book = Book(self.arrays, attackers)
+        self.pool = CutPool(self.problem)
         self.rng = np.random.default_rng(self.seed)
 
     @property
@@ -215,7 +218,7 @@ class LocalSearch(Incumbent):
             book, price = self.book, self.arrays.price
             if self.ways[0] == "regions":
                 gained = improve_regions(
-                    book, self.builder, self.axes, price, reserve, self.rng, self.note
+                    book, self.builder, self.axes, self.pool, price, reserve, self.rng, self.note
                 )
             else:
                 gained = drop_cells(book, self.builder, price, reserve, self.rng)
@@ -225,6 +228,8 @@ class LocalSearch(Incumbent):
             if gained:
                 self.idle.clear()
                 continue
+            if self.clock.over:
+                return False  # cut short: the next round goes on with it
             if not reserve.over:
                 self.idle.add(self.ways[0])
             if self.idle == set(self.ways):

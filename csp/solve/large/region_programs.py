@@ -7,7 +7,9 @@ duality: the cells that could move have too little room together), and the next 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +18,11 @@ from scipy.sparse import csr_array
 from csp.clock import Clock
 from csp.errors import SolverError
 from csp.highs import Model, Status
+from csp.solve.cuts import whole_multipliers
 from csp.solve.witnesses.block import whole_steps
 from csp.solve.witnesses.field import followed
 
-__all__ = ["Proposal", "Region", "propose"]
+__all__ = ["Objection", "Proposal", "Region", "propose"]
 
 # Choices of the program before what is left is repaired, cuts for each, and linear programs with
 # random signs, each of which proves many requirements.
@@ -30,8 +33,15 @@ _SIGNS = 12
 # Cells that the relaxation leaves out at a reduced cost above this share of their price stay out:
 # the integer program is ten times faster and its choice hardly more expensive.
 _DEAR = 0.1
-_NODES = 10
-_GAP = 0.002
+_CHOICE = {
+    "mip_rel_gap": 0.002,
+    "mip_max_nodes": 10,
+    # The choice that stands is its start, and objections end most others.
+    "mip_heuristic_effort": 0.0,
+    "mip_heuristic_run_feasibility_jump": False,
+    "mip_detect_symmetry": False,
+    "mip_allow_restart": False,
+}
 
 _ZERO = 1e-7
 
@@ -47,6 +57,8 @@ class Region:
     ----------
     cells : (k,) int64
         Global: those of the region, and suppressed cells near it.
+    relations : (m,) int64
+        Global.
     matrix : (m, k) csr_array of int64
     up, down : (k,) int64
     suppressed : (k,) bool
@@ -66,6 +78,7 @@ class Region:
     """
 
     cells: NDArray[np.int64]
+    relations: NDArray[np.int64]
     matrix: csr_array
     up: NDArray[np.int64]
     down: NDArray[np.int64]
@@ -81,6 +94,17 @@ class Region:
     serves: csr_array
 
 
+class Objection(NamedTuple):
+    """Multipliers of relations that prove a requirement to be missed: ``numerators / divisor``."""
+
+    cell: int
+    sign: int
+    need: int
+    relations: NDArray[np.int64]
+    numerators: NDArray[np.int64]
+    divisor: int
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Proposal:
     """Cells to publish, cells to suppress, all global, and witnesses that this leaves.
@@ -88,23 +112,28 @@ class Proposal:
     Attributes
     ----------
     published, chosen : (b,), (c,) int64
+        No cells to publish where no cheaper choice was found. Requirements that one misses may be
+        left.
     witnesses : tuple of Steps
+    objections : tuple of Objection
+        To choices that came before.
     """
 
     published: NDArray[np.int64]
     chosen: NDArray[np.int64]
     witnesses: tuple[Steps, ...]
+    objections: tuple[Objection, ...]
 
 
-def propose(region: Region, seed: int, time_limit: float | None = None) -> Proposal | None:
-    """Solve a region; None if no cheaper choice is found. Requirements that it misses may be left.
+def propose(region: Region, seed: int, time_limit: float | None = None) -> Proposal:
+    """Solve a region.
 
     The limit is in seconds, since clocks of machines differ.
     """
-    try:
-        return _Search(region, np.random.default_rng(seed)).run(Clock.of(time_limit))
-    except SolverError:
-        return None
+    search = _Search(region, np.random.default_rng(seed))
+    with suppress(SolverError):
+        search.run(Clock.of(time_limit))
+    return Proposal(*search.found, tuple(search.objections))
 
 
 class _Search:
@@ -119,23 +148,28 @@ class _Search:
             )
             for model, whole in (
                 (Model(), False),
-                (Model(mip_rel_gap=_GAP, mip_max_nodes=_NODES), True),
+                (Model(**_CHOICE), True),
             )
         )  # fmt: skip
-        self._moves = Model(presolve="off").load(cost=0.0, lower=0.0, upper=0.0, rows=region.matrix)
+        self._moves = Model(presolve="off", solver="simplex", simplex_strategy=4).load(
+            cost=0.0, lower=0.0, upper=0.0, rows=region.matrix
+        )
         self._all = np.arange(len(region.cells), dtype=np.int32)
         self._now = region.suppressed[region.inside]
+        self.objections: list[Objection] = []
+        none = np.empty(0, np.int64)
+        self._nothing = none, none, ()
+        self.found: tuple[NDArray[np.int64], NDArray[np.int64], tuple[Steps, ...]] = self._nothing
 
-    def run(self, clock: Clock) -> Proposal | None:
+    def run(self, clock: Clock) -> None:
+        """Choose until a choice is not objected to, or none is cheaper."""
         region = self._region
         before = float(region.price[self._now].sum())
-        proposal = None
         for _ in range(_ROUNDS):
+            self.found = self._nothing
             x = self._choice(clock)
-            if x is None or clock.over:
-                return None
-            if float(region.price[x].sum()) >= before - 1e-9:
-                return None
+            if x is None or clock.over or float(region.price[x].sum()) >= before - 1e-9:
+                return
             suppressed = region.suppressed.copy()
             suppressed[region.inside] = x
             lost = self._lost(x)
@@ -143,11 +177,10 @@ class _Search:
             more, cuts = self._object(suppressed, lost, clock)
             published = region.cells[region.inside[self._now & ~x]]
             chosen = region.cells[region.inside[x]]
-            proposal = Proposal(published, chosen, (*witnesses, *more))
+            self.found = published, chosen, (*witnesses, *more)
             if not cuts:
-                break
+                return
             self._add(cuts)
-        return proposal
 
     def _choice(self, clock: Clock) -> NDArray[np.bool_] | None:
         """Choose cells by the integer program."""
@@ -269,15 +302,25 @@ class _Search:
         others: those that are suppressed have to have as much as it needs.
         """
         region = self._region
-        factor = region.matrix.T @ np.asarray(self._moves.solution.row_dual)
+        dual = np.asarray(self._moves.solution.row_dual)
+        factor = region.matrix.T @ dual
         if abs(factor[p]) < _ZERO:
             return None
-        effect = factor * (-sign / factor[p])
+        scale = -sign / factor[p]
+        effect = factor * scale
         weight = np.minimum(1.0, np.maximum(effect * region.up, -effect * region.down) / need)
         weight[np.abs(effect) < _ZERO] = 0.0
         weight[p] = 0.0
         if float(weight[suppressed].sum()) >= 1 - 1e-6:
             return None
+        numerators, divisor = whole_multipliers(-scale * dual)
+        used = np.flatnonzero(numerators)
+        self.objections.append(
+            Objection(
+                int(region.cells[p]), int(sign), int(need), region.relations[used],
+                numerators[used], divisor,
+            )
+        )  # fmt: skip
         fixed = suppressed.copy()
         fixed[region.inside] = False
         lower = 1.0 - float(weight[fixed].sum())

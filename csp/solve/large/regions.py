@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array, csr_array
+from scipy.sparse import csc_array, csr_array, vstack
 
 from csp.clock import Clock
+from csp.solve.large.cut_pool import CutPool
 from csp.solve.large.region_programs import Proposal, Region, propose
 from csp.solve.large.relaxation import conditions, least
 from csp.solve.witnesses.axes import Axes
@@ -65,13 +66,16 @@ def regions(
 
 
 def region_of(
-    book: Book, price: NDArray[np.float64], pattern: NDArray[np.bool_], cells: NDArray[np.int64]
-) -> Region | None:
+    book: Book, pool: CutPool, price: NDArray[np.float64], pattern: NDArray[np.bool_],
+    cells: NDArray[np.int64],
+) -> Region | None:  # fmt: skip
     """Cut a region out of a problem; None if nothing in it can be published.
 
     Parameters
     ----------
     book : Book
+    pool : CutPool
+        Cuts that earlier regions found.
     price : (n,) float64
     pattern : (n,) bool
         Of the book.
@@ -93,12 +97,15 @@ def region_of(
         near[csr_array(field.relations[rows]).indices] = True
     around = np.flatnonzero(near & live)
     matrix = csr_array(field.columns[:, around])
-    matrix = csr_array(matrix[np.flatnonzero(np.diff(matrix.indptr))]).astype(np.int64)
+    relations = np.flatnonzero(np.diff(matrix.indptr))
+    matrix = csr_array(matrix[relations]).astype(np.int64)
     beside = csr_array(field.relations[np.unique(csc_array(field.columns[:, inside]).indices)])
     asked = conditions(field, beside, book.attackers)
     fixed = pattern.astype(np.float64)
     fixed[inside] = 0
     lower, asked = -(asked @ fixed), csr_array(asked[:, inside])
+    pooled, more = pool.asked(inside, fixed)
+    asked, lower = csr_array(vstack([asked, pooled])), np.concatenate([lower, more])
     keep = np.flatnonzero(lower > least(asked))
     first, last = field.first[around], field.first[around + 1]
     gone = frozenset[int]().union(*(book.through(c) for c in inside[pattern[inside]].tolist()))
@@ -118,7 +125,7 @@ def region_of(
     at_row, at_witness = np.array(links, np.int64).reshape(-1, 2).T
     requirements = np.array(checked, np.int64)
     return Region(
-        around, matrix, field.up[around], field.down[around], pattern[around],
+        around, relations, matrix, field.up[around], field.down[around], pattern[around],
         np.searchsorted(around, inside), price[inside], csr_array(asked[keep]), lower[keep],
         np.searchsorted(around, field.cell[requirements]), field.kind[requirements],
         field.need[requirements], through,
@@ -129,8 +136,8 @@ def region_of(
 
 
 def improve_regions(
-    book: Book, builder: Builder, axes: Axes, price: NDArray[np.float64], clock: Clock,
-    rng: np.random.Generator, note: Callable[[str], None],
+    book: Book, builder: Builder, axes: Axes, pool: CutPool, price: NDArray[np.float64],
+    clock: Clock, rng: np.random.Generator, note: Callable[[str], None],
 ) -> bool:  # fmt: skip
     """Try once for every region to do with less; keep what costs no more.
 
@@ -142,6 +149,8 @@ def improve_regions(
     book, builder, price, rng
         As for `csp.solve.witnesses.exchange.drop_cells`.
     axes : Axes
+    pool : CutPool
+        Takes in the cuts that regions find.
     clock : Clock
         Where the time ends, the sweep ends, after what is under way (which keeps that of the
         builder).
@@ -158,14 +167,15 @@ def improve_regions(
         if clock.over:
             break
         pattern = book.pattern()
-        parts = [region_of(book, price, pattern, cells) for cells in batch]
+        parts = [region_of(book, pool, price, pattern, cells) for cells in batch]
         tasks = [
             (part, int(rng.integers(2**31)), builder.clock.seconds)
             for part in parts
             if part is not None
         ]
         for proposal in _side_by_side(tasks, note):
-            if proposal is not None and len(proposal.published):
+            pool.add(proposal.objections)
+            if len(proposal.published):
                 offered = [book.field.along(*steps) for steps in proposal.witnesses]
                 saved = exchange(
                     book, builder, price, proposal.published, offered=offered,
@@ -177,7 +187,7 @@ def improve_regions(
 
 def _side_by_side(
     tasks: list[tuple[Region, int, float | None]], note: Callable[[str], None]
-) -> list[Proposal | None]:
+) -> list[Proposal]:
     """Solve regions wherever joblib is told to."""
     from joblib import Parallel, delayed
 

@@ -350,6 +350,30 @@ def test_rows_that_bind_keep_the_bound_where_costs_are_spread() -> None:
     assert found.fun == pytest.approx(relaxed.bound, rel=5e-3)
 
 
+@pytest.mark.parametrize("over", [True, False])
+def test_a_search_that_the_end_of_its_round_cuts_short_goes_on_in_the_next(
+    monkeypatch: Any, *, over: bool
+) -> None:
+    clock = Clock(now() + 60)
+    search = engine.begun(
+        office(singletons=False), clock=clock, gap=0.0, integer=False, seed=0, progress=None
+    )
+    search.construct(np.inf)
+    ways = []
+
+    def gains_nothing(*args: Any) -> bool:
+        ways.append(search.ways[0])
+        search.clock = Clock(now()) if over or len(ways) == 2 else clock
+        return False
+
+    monkeypatch.setattr(engine, "improve_regions", gains_nothing)
+    monkeypatch.setattr(engine, "drop_cells", gains_nothing)
+    search.improve()
+    assert ways == (["regions"] if over else ["regions", "cells"])
+    # What was cut short comes first again.
+    assert search.ways[0] == ways[-1]
+
+
 @pytest.mark.parametrize("singletons", [False, True])
 @pytest.mark.parametrize("after", [0, 12])
 def test_a_second_pattern_that_is_cut_short_is_completed_by_the_first(

@@ -17,6 +17,7 @@ from csp import InputError, Problem, suppress
 from csp.clock import UNLIMITED
 from csp.errors import OutOfTime
 from csp.solve.large import region_programs, regions
+from csp.solve.large.cut_pool import CutPool
 from csp.solve.witnesses.axes import Axes
 from csp.solve.witnesses.book import Book
 from csp.solve.witnesses.construct import Builder
@@ -49,6 +50,12 @@ def posed(problem: Problem) -> tuple[Problem, Field, Book, Builder] | None:
     return problem, field, book, builder
 
 
+def whole_region(field: Field, book: Book, pool: CutPool) -> region_programs.Region | None:
+    """The whole table as a region, everything being suppressed."""
+    everything = field.problem.forced | field.problem.free
+    return regions.region_of(book, pool, field.price, everything, np.arange(len(everything)))
+
+
 def as_pattern(field: Field, region: region_programs.Region, x: np.ndarray[Any, Any]) -> Any:
     """What is suppressed if these cells of a region are."""
     pattern = field.problem.forced | field.problem.free
@@ -68,9 +75,7 @@ def test_what_a_region_asks_for_holds_for_every_minimal_pattern(structure: str) 
         if ready is None:
             return
         problem, field, book, _ = ready
-        everything = problem.forced | problem.free
-        whole = np.arange(problem.table.n_cells)
-        region = regions.region_of(book, field.price, everything, whole)
+        region = whole_region(field, book, CutPool(problem))
         if region is None:
             return
         search = region_programs._Search(region, np.random.default_rng(0))
@@ -102,12 +107,71 @@ def test_what_a_region_asks_for_holds_for_every_minimal_pattern(structure: str) 
     assert seen["refused"] > 20
 
 
+@pytest.mark.parametrize("structure", ["counts", "hierarchy", "linked", "negative"])
+def test_cuts_of_the_pool_hold_for_every_safe_pattern(structure: str) -> None:
+    seen = {"safe": 0, "refused": 0}
+
+    @examples(50)
+    @given(problems(STRUCTURES[structure], max_free=6, max_primary=2))
+    def agree(problem: Problem) -> None:
+        ready = posed(problem)
+        if ready is None:
+            return
+        problem, field, book, _ = ready
+        pool = CutPool(problem)
+        region = whole_region(field, book, pool)
+        if region is None:
+            return
+        choices = np.array(list(product((False, True), repeat=len(region.inside))))
+        patterns = [as_pattern(field, region, x) for x in choices]
+        search = region_programs._Search(region, np.random.default_rng(0))
+        for pattern in patterns[:: max(1, len(patterns) // 8)]:
+            suppressed = pattern[region.cells]
+            _, lost = search._prove(suppressed, np.arange(len(region.need)), UNLIMITED)
+            search._object(suppressed, lost, UNLIMITED)
+        pool.add(search.objections)
+        inside = region.cells[region.inside]
+        fixed = (problem.forced | problem.free).astype(float)
+        fixed[inside] = 0
+        rows, lower = pool.asked(inside, fixed)
+        for x, pattern in zip(choices, patterns, strict=True):
+            holds = bool((rows @ x >= lower - 1e-6).all())
+            safe = oracles.is_safe(problem, pattern)
+            assert holds or not safe
+            seen["safe"] += safe
+            seen["refused"] += not holds
+
+    agree()
+    assert seen["safe"] > 10
+    assert seen["refused"] > 10
+
+
+def test_what_was_objected_to_in_one_region_is_refused_in_the_next() -> None:
+    ready = posed(office(singletons=False))
+    assert ready is not None
+    problem, field, book, _ = ready
+    pool = CutPool(problem)
+    region = whole_region(field, book, pool)
+    assert region is not None
+    search = region_programs._Search(region, np.random.default_rng(0))
+    choice = search._choice(UNLIMITED)
+    assert choice is not None
+    refused = as_pattern(field, region, choice)
+    _, lost = search._prove(refused[region.cells], np.arange(len(region.need)), UNLIMITED)
+    search._object(refused[region.cells], lost, UNLIMITED)
+    pool.add(search.objections)
+    again = whole_region(field, book, pool)
+    assert again is not None
+    assert len(search.objections) > 5
+    assert (region.rows @ choice >= region.lower - 1e-6).all()
+    assert (again.rows @ choice < again.lower - 1e-6).sum() > 5
+
+
 def test_what_a_cut_refuses_leaves_its_requirement_unmet() -> None:
     ready = posed(office(singletons=False))
     assert ready is not None
     _, field, book, _ = ready
-    everything = field.problem.forced | field.problem.free
-    region = regions.region_of(book, field.price, everything, np.arange(len(everything)))
+    region = whole_region(field, book, CutPool(field.problem))
     assert region is not None
     search, cuts = region_programs._Search(region, np.random.default_rng(0)), []
     made = search._cut
@@ -159,10 +223,9 @@ def test_a_proposal_costs_less_and_its_witnesses_hold(structure: str) -> None:
             return
         problem, field, book, builder = ready
         everything = problem.forced | problem.free
-        whole = np.arange(problem.table.n_cells)
-        region = regions.region_of(book, field.price, everything, whole)
+        region = whole_region(field, book, CutPool(problem))
         proposal = None if region is None else region_programs.propose(region, 1)
-        if proposal is None:
+        if proposal is None or not len(proposal.published):
             return
         pattern = everything.copy()
         pattern[proposal.published] = False

@@ -1,0 +1,70 @@
+"""Capacity cuts that were found in one region and hold in all: a region begins with what is known.
+
+Regions overlap and are solved again and again. Without a pool each derives the same cuts anew,
+and most of its time goes into the attacker's programs for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, vstack
+
+from csp.problem.problem import Problem
+from csp.solve.cuts import CutFactory
+from csp.solve.large.region_programs import Objection
+
+__all__ = ["CutPool"]
+
+# Cuts that are kept, the latest ones.
+_MOST = 20_000
+
+
+class CutPool:
+    """Cuts ``rows @ x >= 1`` of one problem, x over all cells.
+
+    Parameters
+    ----------
+    problem : Problem
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self._cutter = CutFactory(problem)
+        self._keys: set[bytes] = set()
+        self._rows = csr_array((0, problem.table.n_cells))
+
+    def add(self, objections: Iterable[Objection]) -> None:
+        """Take in what programs of a region object to."""
+        cells, weights, ends = [], [], [0]
+        for one in objections:
+            side = (one.sign, one.relations, one.numerators, one.divisor)
+            cut = self._cutter.capacity(one.cell, one.need, [side])
+            if cut is not None and cut.key not in self._keys:
+                self._keys.add(cut.key)
+                cells.append(cut.cells)
+                weights.append(cut.weights)
+                ends.append(ends[-1] + len(cut.cells))
+        if cells:
+            shape = (len(cells), self._rows.shape[1])
+            new = csr_array((np.concatenate(weights), np.concatenate(cells), ends), shape=shape)
+            self._rows = csr_array(vstack([self._rows, new])[-_MOST:])
+
+    def asked(
+        self, inside: NDArray[np.int64], fixed: NDArray[np.float64]
+    ) -> tuple[csr_array, NDArray[np.float64]]:
+        """Return what cuts ask of some cells, (c, v), and how much at least, (c,).
+
+        Parameters
+        ----------
+        inside : (v,) int64
+            Cells to decide on.
+        fixed : (n,) float64
+            1 at suppressed cells that stay so.
+        """
+        lower = 1.0 - np.asarray(self._rows @ fixed)
+        asking = np.flatnonzero(lower > 1e-9)
+        rows = csr_array(csr_array(self._rows[asking])[:, inside])
+        holding = np.flatnonzero(np.diff(rows.indptr))
+        return csr_array(rows[holding]), lower[asking][holding]
