@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csc_array, csr_array, vstack
 
 from csp.problem.problem import Problem
 from csp.solve.cuts import CutFactory
@@ -20,6 +20,8 @@ __all__ = ["CutPool"]
 
 # Cuts that are kept, the latest ones.
 _MOST = 20_000
+
+_ZERO = 1e-9
 
 
 class CutPool:
@@ -32,8 +34,9 @@ class CutPool:
 
     def __init__(self, problem: Problem) -> None:
         self._cutter = CutFactory(problem)
-        self._keys: set[bytes] = set()
+        self._keys: dict[bytes, None] = {}
         self._rows = csr_array((0, problem.table.n_cells))
+        self._columns = csc_array(self._rows)
 
     def add(self, objections: Iterable[Objection]) -> None:
         """Take in what programs of a region object to."""
@@ -42,14 +45,16 @@ class CutPool:
             side = (one.sign, one.relations, one.numerators, one.divisor)
             cut = self._cutter.capacity(one.cell, one.need, [side])
             if cut is not None and cut.key not in self._keys:
-                self._keys.add(cut.key)
+                self._keys[cut.key] = None
                 cells.append(cut.cells)
                 weights.append(cut.weights)
                 ends.append(ends[-1] + len(cut.cells))
         if cells:
             shape = (len(cells), self._rows.shape[1])
             new = csr_array((np.concatenate(weights), np.concatenate(cells), ends), shape=shape)
-            self._rows = csr_array(vstack([self._rows, new])[-_MOST:])
+            self._rows = csr_array(vstack([self._rows, new], format="csr")[-_MOST:])
+            self._columns = csc_array(self._rows)
+            self._keys = dict.fromkeys([*self._keys][-_MOST:])
 
     def asked(
         self, inside: NDArray[np.int64], fixed: NDArray[np.float64]
@@ -63,8 +68,8 @@ class CutPool:
         fixed : (n,) float64
             1 at suppressed cells that stay so.
         """
-        lower = 1.0 - np.asarray(self._rows @ fixed)
-        asking = np.flatnonzero(lower > 1e-9)
-        rows = csr_array(csr_array(self._rows[asking])[:, inside])
-        holding = np.flatnonzero(np.diff(rows.indptr))
-        return csr_array(rows[holding]), lower[asking][holding]
+        touching = np.unique(csc_array(self._columns[:, inside]).indices)
+        rows = csr_array(self._rows[touching])
+        lower = 1.0 - np.asarray(rows @ fixed)
+        asking = np.flatnonzero(lower > _ZERO)
+        return csr_array(csr_array(rows[asking])[:, inside]), lower[asking]
