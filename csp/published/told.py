@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, fields
 from fractions import Fraction
 from typing import Any
 
@@ -11,16 +11,12 @@ from csp.exact import Number, exact
 from csp.published.marks import EVERY_OFFICE, OFFICES, Marks
 from csp.tables.hierarchies.hierarchy import Hierarchy
 
-__all__ = ["PublishedOptions", "Roles", "Told"]
+__all__ = ["CellOptions", "PublishedOptions", "Roles", "Told"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Told:
-    """How a published table is to be read; see `csp.Release.from_frame`.
-
-    `exact` says that the numbers are those of the office itself: they are never taken for rounded.
-    `legend` is what the lines around the table say of its signs (`csp.published.legend`).
-    """
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class CellOptions:
+    """What a reader says of the cells of a published table; see `PublishedOptions`."""
 
     marks: str | Marks | None = None
     withheld: Collection[str] = ()
@@ -32,6 +28,16 @@ class Told:
     absent: str = "withheld"
     negative: str = "error"
     decimal: str | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Told(CellOptions):
+    """How a published table is to be read; see `csp.Release.from_frame`.
+
+    `exact` says that the numbers are those of the office itself: they are never taken for rounded.
+    `legend` is what the lines around the table say of its signs (`csp.published.legend`).
+    """
+
     exact: bool = False
     legend: Mapping[str, str] = field(default_factory=dict)
 
@@ -86,7 +92,7 @@ class Roles:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PublishedOptions:
+class PublishedOptions(CellOptions):
     """A published table and how it is to be read: the arguments of `csp.Release.from_frame`.
 
     Attributes
@@ -135,19 +141,9 @@ class PublishedOptions:
     value: str | None = None
     _: KW_ONLY
     status: str | Sequence[str] | None = None
-    marks: str | Marks | None = None
-    withheld: Collection[str] = ()
-    ranges: Mapping[str, tuple[Number, Number | None]] | None = None
     lower: str | None = None
     upper: str | None = None
     count: str | None = None
-    hierarchies: Mapping[str, Hierarchy | str] | None = None
-    total: str | Mapping[str, str] | None = None
-    rounded: Number | None = None
-    tolerance: Number = 0
-    absent: str = "withheld"
-    negative: str = "error"
-    decimal: str | None = None
 
     @property
     def roles(self) -> Roles:
@@ -159,7 +155,4 @@ class PublishedOptions:
     @property
     def told(self) -> Told:
         """What is said of the cells."""
-        return Told(
-            self.marks, tuple(self.withheld), self.ranges, self.hierarchies, self.total,
-            self.rounded, self.tolerance, self.absent, self.negative, self.decimal,
-        )  # fmt: skip
+        return Told(**{one.name: getattr(self, one.name) for one in fields(CellOptions)})
