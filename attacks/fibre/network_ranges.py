@@ -94,6 +94,19 @@ def update_slack(
             moves[way] &= ~bit
 
 
+def follow_flow(
+    bounds: NDArray[np.int64], x: NDArray[np.int64], slack: NDArray[np.int64],
+    moves: NDArray[np.uint64], flow: NDArray[np.int64], touched: Any,
+) -> None:  # fmt: skip
+    """Move cells by the flow that touched them, of which none is left."""
+    while touched != NONE:
+        e = lowest(touched)
+        touched &= touched - ONE
+        x[e] += flow[FLOW, e]
+        flow[FLOW, e] = 0
+        update_slack(bounds, x, slack, moves, e)
+
+
 def set_cell(
     net: Net, bounds: NDArray[np.int64], x: NDArray[np.int64], slack: NDArray[np.int64],
     moves: NDArray[np.uint64], flow: NDArray[np.int64], found: NDArray[np.uint64],
@@ -106,12 +119,7 @@ def set_cell(
         return
     arcs = Arcs(net.ends, net.star, slack, moves, flow, found)
     _, touched = augment(arcs, inside, NONE, cell, way, need)
-    while touched != NONE:
-        e = lowest(touched)
-        touched &= touched - ONE
-        x[e] += flow[FLOW, e]
-        flow[FLOW, e] = 0
-        update_slack(bounds, x, slack, moves, e)
+    follow_flow(bounds, x, slack, moves, flow, touched)
     x[cell] = value
     update_slack(bounds, x, slack, moves, cell)
 
@@ -163,12 +171,7 @@ def complete_flow(
             sent, touched = augment(arcs, every, NONE, k, 0, need)
             lacks[source] -= sent
             lacks[sink] += sent
-            while touched != NONE:
-                e = lowest(touched)
-                touched &= touched - ONE
-                x[e] += flow[FLOW, e]
-                flow[FLOW, e] = 0
-                update_slack(bounds, x, slack, moves, e)
+            follow_flow(bounds, x, slack, moves, flow, touched)
         if lacks[source] > 0:
             return False
     cell_ranges(net, x, slack, moves, flow, found, every, ends)
@@ -182,7 +185,8 @@ def flow_workspace(net: Net) -> NDArray[np.int64]:
 
 KERNELS = Kernels(
     __name__,
-    *("on_cycles", "choose_order", "update_slack", "set_cell", "cell_ranges", "complete_flow"),
+    *("on_cycles", "choose_order", "update_slack", "follow_flow", "set_cell", "cell_ranges"),
+    "complete_flow",
     beside=kernels.HOMES,
     given=kernels.KERNELS,
 )
