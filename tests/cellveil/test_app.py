@@ -87,6 +87,7 @@ def run(*words, code=0):
 def process(*words, path=(), code=0, timeout=120):
     """Run the command in a process of its own, away from the repository."""
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([*map(str, path), str(ROOT)])}
+    env["PYTHONSAFEPATH"] = "1"  # files of others in that folder are not modules
     done = subprocess.run(
         [sys.executable, "-m", "cellveil", *map(str, words)],
         capture_output=True, text=True, encoding="utf-8", env=env, timeout=timeout, check=False,
