@@ -27,6 +27,9 @@ _ZERO = 1e-9
 class CutPool:
     """Cuts ``rows @ x >= 1`` of one problem, x over all cells.
 
+    They hold for the levels that `csp.solve.witnesses.field.Field` asks for. Of a width that is one
+    way to part it, so that no bound on the cost of all safe patterns follows from them there.
+
     Parameters
     ----------
     problem : Problem

@@ -13,6 +13,7 @@ import csp
 from csp import Problem, audit, suppress
 from csp.clock import UNLIMITED, Clock, now
 from csp.compiled import at_once
+from csp.solve.general import tableau
 from csp.solve.general.descent import Part, descend
 from csp.solve.general.neighbourhood import Neighbourhood
 from csp.solve.general.rooms import reaching
@@ -50,6 +51,13 @@ def test_the_tableau_spans_the_null_space(problem: Problem, seed: int) -> None:
     before = tableau.matrix.copy()
     tableau.refresh()
     assert np.allclose(before, tableau.matrix)
+
+
+def test_where_there_is_no_exact_kernel_nothing_is_searched(monkeypatch: Any) -> None:
+    problem = cube_problem()
+    assert [*neighbourhood(problem).run(clock=Clock(now() + 20), patience=3)]
+    monkeypatch.setattr(tableau, "null_space", lambda *_: None)
+    assert not [*neighbourhood(problem).run(clock=Clock(now() + 20), patience=3)]
 
 
 @examples(40)

@@ -112,7 +112,7 @@ def test_cuts_of_the_pool_hold_for_every_safe_pattern(structure: str) -> None:
     seen = {"safe": 0, "refused": 0}
 
     @examples(50)
-    @given(problems(STRUCTURES[structure], max_free=6, max_primary=2))
+    @given(problems(STRUCTURES[structure], max_free=8, max_primary=4))
     def agree(problem: Problem) -> None:
         ready = posed(problem)
         if ready is None:
@@ -165,6 +165,31 @@ def test_what_was_objected_to_in_one_region_is_refused_in_the_next() -> None:
     assert len(search.objections) > 5
     assert (region.rows @ choice >= region.lower - 1e-6).all()
     assert (again.rows @ choice < again.lower - 1e-6).sum() > 5
+
+    # Whatever a cut refuses misses its requirement, by programs over the whole table.
+    rng, table, met = np.random.default_rng(1), problem.table, 0
+    inside = region.cells[region.inside]
+    fixed = (problem.forced | problem.free).astype(float)
+    fixed[inside] = 0
+    for one in search.objections:
+        alone = CutPool(problem)
+        alone.add([one])
+        rows, lower = alone.asked(inside, fixed)
+        for row, least in zip(rows.toarray(), lower, strict=True):
+            x = rng.random(len(row)) < 0.5
+            for i in rng.permutation(np.flatnonzero(row > 0)):
+                if row[x].sum() < least - 1e-6:
+                    break
+                x[i] = False
+            pattern = as_pattern(field, region, x)
+            ends = np.stack([table.lower, table.upper], axis=1) - table.values[:, None]
+            bounds = np.clip(ends, -1e6, 1e6) * pattern[:, None]
+            cost = np.where(np.arange(len(pattern)) == one.cell, -one.sign, 0)
+            zero = np.zeros(table.relations.shape[0])
+            furthest = linprog(cost, A_eq=table.relations.astype(float), b_eq=zero, bounds=bounds)
+            assert -furthest.fun < one.need - 1e-6
+            met += 1
+    assert met > 5
 
 
 def test_what_a_cut_refuses_leaves_its_requirement_unmet() -> None:
