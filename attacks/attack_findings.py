@@ -10,8 +10,6 @@ from typing import Any
 from attacks.descriptions import cell_name, number
 from csp.release.release import Release
 
-__all__ = ["CUT_SHORT", "NOT_RUN", "RAN", "AttackReport", "Ends", "Finding"]
-
 RAN, CUT_SHORT, NOT_RUN = "ran", "cut short", "not run"
 
 Ends = tuple[Fraction | None, Fraction | None]

@@ -35,8 +35,6 @@ from csp.release.completion import complete
 from csp.release.release import Release
 from csp.rules.base import as_rule
 
-__all__ = ["report"]
-
 _CERTAIN = 0.95
 """Posterior probability from which a value counts as known."""
 

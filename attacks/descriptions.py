@@ -11,8 +11,6 @@ from csp.exact import units_text
 from csp.release.release import Release
 from csp.tables import codes
 
-__all__ = ["cell_name", "joined", "number", "position", "relation_name"]
-
 
 def cell_name(release: Release, cell: int) -> str:
     """Name of a cell: its dimensions and codes."""

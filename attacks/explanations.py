@@ -22,8 +22,6 @@ from csp.mechanism import Mechanism
 from csp.release.completion import complete
 from csp.release.release import Release
 
-__all__ = ["Explanation", "explain"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Explanation:

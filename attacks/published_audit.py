@@ -34,8 +34,6 @@ from csp.release.release import Release
 from csp.solve import suppress
 from csp.tables.table import Table
 
-__all__ = ["audit_published"]
-
 _EXPLAINED = 20
 """Cells whose disclosure is put into words."""
 

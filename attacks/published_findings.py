@@ -18,13 +18,6 @@ from attacks.release_alone.misreadings import misreadings, support
 from csp.exact import UNBOUNDED, number_text
 from csp.release.release import Release
 
-__all__ = [
-    "PublishedAudit",
-    "closest_ends",
-    "inexact_cells",
-    "unavailable_cells",
-]
-
 _LISTED = 50
 """Cells of a kind that a text names; `PublishedAudit.columns` has all."""
 

@@ -25,8 +25,6 @@ from csp.exact import units_text
 from csp.problem.jj import write_jj
 from csp.problem.problem import Problem
 
-__all__ = ["Found", "minutes", "optimal", "prepare_modular", "prepare_optimal"]
-
 _TOTAL = "Total"
 _LETTERS = {"u": "U", "s": "S", "z": "P"}
 

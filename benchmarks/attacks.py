@@ -25,8 +25,6 @@ from csp.compiled import at_once
 from csp.errors import CellveilError
 from csp.release.release import Release
 
-__all__ = ["SPECS", "Spec", "measured"]
-
 MECHANISM = Mechanism(MinFrequency(5), width=8, margins="publish")
 
 

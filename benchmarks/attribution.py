@@ -21,8 +21,6 @@ from csp.problem.problem import Problem
 from csp.solve.incumbent import left_out
 from csp.tables.table import Table
 
-__all__ = ["Part", "measured", "parts_of"]
-
 INSTANCES = ("hier13", "hier13x13x7d", "two5in6")
 SIZES = (200, 400, 700)
 TIME_LIMIT = 120.0

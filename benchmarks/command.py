@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from benchmarks.run import Outcome
     from benchmarks.specs import Spec
 
-__all__ = ["app"]
-
 app = typer.Typer(
     name="benchmarks",
     add_completion=False,

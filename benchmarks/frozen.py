@@ -6,8 +6,6 @@ library draws other numbers), figures must not be compared, and the results say 
 
 from __future__ import annotations
 
-__all__ = ["FROZEN"]
-
 FROZEN = {
     "tiny/frequency-5x5": "c062bec3fe06",
     "tiny/frequency-6x6": "edded6152a7f",

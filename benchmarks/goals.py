@@ -12,9 +12,6 @@ from fractions import Fraction
 
 from benchmarks.peers import Run
 
-__all__ = ["DIFFER", "Goal", "contradictions", "missed", "seconds_text"]
-
-
 DIFFER = "repeated runs differ"
 """Ends the outcome of a solver whose answers to one problem were not the same."""
 

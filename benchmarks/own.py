@@ -19,8 +19,6 @@ from csp.errors import InputError
 from csp.problem.problem import Problem
 from csp.solve.own_patterns import pattern_of
 
-__all__ = ["FORM", "PREFIX", "checked", "fingerprint", "prepare_own", "resolved"]
-
 PREFIX = "own"
 FORM = "NAME=FILE.py:FUNCTION"
 

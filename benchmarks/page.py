@@ -14,8 +14,6 @@ from benchmarks.specs import Spec
 from csp.exact import units_text
 from csp.formats.files import atomic_writer
 
-__all__ = ["page", "run_words", "write_page"]
-
 _STALE, _APART = "†", "~"
 
 

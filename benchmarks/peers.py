@@ -35,8 +35,6 @@ from csp.problem.problem import Problem
 from csp.solve import METHODS
 from csp.solve.exact.schedule import NAMES
 
-__all__ = ["BASES", "Run", "attend", "expand", "run"]
-
 BASES = ("ours", "argus", "modular", "ilp", "without", own.PREFIX)
 """Kinds of solver."""
 

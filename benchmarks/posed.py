@@ -17,28 +17,6 @@ from csp import Hierarchy, Mechanism, PPercent, Problem, Table, link, read_jj
 from csp.errors import InputError
 from instances import synthetic
 
-__all__ = [
-    "batch_of",
-    "count_tree",
-    "cube",
-    "data_folder",
-    "frequency",
-    "fs_like",
-    "instance",
-    "linked_tables",
-    "magnitudes",
-    "missing",
-    "of_batch",
-    "office",
-    "office_linked",
-    "office_overlapping",
-    "office_sparse",
-    "small_template",
-    "sparse",
-    "tree_by_value",
-    "tree_magnitudes",
-]
-
 _SMALL_COUNT = 5
 """Counts below this are primary, as in Minami and Abe (2019)."""
 

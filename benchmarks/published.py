@@ -33,8 +33,6 @@ from csp.highs import Model, Status
 from instances.business_patterns import BusinessPatterns, business_patterns
 from instances.synthetic import hierarchical
 
-__all__ = ["SIZES", "measured", "programs", "whole_numbers"]
-
 SIZES: dict[str, dict[str, int]] = {
     "small": {"industries": 100, "states": 6, "counties": 130},
     "middle": {"industries": 220, "states": 20, "counties": 550},

@@ -26,8 +26,6 @@ from csp.errors import InputError
 from csp.formats.files import atomic_writer
 from csp.formats.reading import read_text
 
-__all__ = ["COLUMNS", "Row", "machine", "read_rows", "versions", "write_rows"]
-
 COLUMNS = (
     "group", "spec", "solver", "method", "time_limit", "digest", "cells", "primary", "scale",
     "outcome", "proven", "value", "bound", "gap", "suppressed", "unsafe", "cpu", "wall", "proof",

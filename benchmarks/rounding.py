@@ -30,8 +30,6 @@ from csp.errors import OutOfTime
 from csp.exact import UNBOUNDED
 from instances import synthetic
 
-__all__ = ["BASE", "TABLES", "ours", "peer"]
-
 BASE = 5
 _MINUTE = 60.0
 _ABOVE = 10**7

@@ -17,9 +17,6 @@ from benchmarks.specs import Spec, digest
 from csp.errors import InputError
 from csp.problem.problem import Problem
 
-__all__ = ["Outcome", "Watch", "benchmark", "solvers_of"]
-
-
 _REPEATS = 3
 _SHORT = 1.0
 """CPU seconds below which a run is repeated: such times vary with what else the machine does."""

@@ -21,8 +21,6 @@ from benchmarks.goals import Goal
 from csp.errors import InputError
 from csp.problem.problem import Problem
 
-__all__ = ["GROUPS", "Spec", "choose", "digest", "specs"]
-
 GROUPS = (
     "tiny", "2d", "sparse", "fs", "hierarchical", "3d", "hierarchical-3d", "jj", "small", "audit",
     "linked", "office", "solvers",

@@ -25,8 +25,6 @@ from csp.clock import UNLIMITED, Clock
 from csp.errors import CellveilError, OutOfTime
 from csp.problem.problem import Problem
 
-__all__ = ["SAMPLE", "Answer", "Job", "main", "perform", "pulp_solvers"]
-
 SAMPLE = 20
 """Tables of a batch whose cost is reported and whose patterns are audited."""
 

@@ -6,8 +6,6 @@ from typing import Any
 
 from cellveil.signals import run_program
 
-__all__ = ["main"]
-
 
 def main() -> None:
     """Entry point of the console script and of ``python -m cellveil``."""

@@ -16,19 +16,6 @@ from typer.core import TyperCommand, TyperGroup
 from cellveil.render.screen import Manner, manner, say
 from cellveil.signals import exit_code, taken
 
-__all__ = [
-    "SAFE",
-    "UNSAFE",
-    "Front",
-    "FrontCommand",
-    "explained",
-    "folder_for",
-    "made_ready",
-    "message_of",
-    "options_of",
-    "refuse",
-]
-
 SAFE, UNSAFE, BAD_INPUT, NO_ANSWER = 0, 1, 2, 3
 
 

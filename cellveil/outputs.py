@@ -13,8 +13,6 @@ from csp.clock import Clock
 from csp.errors import InputError
 from csp.mechanism import Protected
 
-__all__ = ["crosstab", "excel", "release", "report"]
-
 
 def crosstab(
     protected: Protected, down: str | Sequence[str] | None, across: str | Sequence[str] | None,

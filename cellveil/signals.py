@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-__all__ = ["check_streams", "exit_code", "interrupted", "run_program", "taken"]
-
 _NO_ANSWER = 3
 """Exit code of what says nothing of a table."""
 

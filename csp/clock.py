@@ -14,8 +14,6 @@ from numbers import Real
 
 from csp.errors import InputError, OutOfTime, phrase
 
-__all__ = ["UNLIMITED", "Backstop", "Clock", "leave_out", "now"]
-
 _left_out = 0.0
 
 _ENDLESS = 1e300

@@ -30,8 +30,6 @@ from typing import Any
 
 from csp.clock import leave_out
 
-__all__ = ["Kernels", "at_once", "compile_together", "made"]
-
 Functions = Mapping[str, Callable[..., Any]]
 
 made: list[Kernels] = []

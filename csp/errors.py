@@ -11,21 +11,6 @@ import shlex
 from collections.abc import Container
 from fractions import Fraction
 
-__all__ = [
-    "CellveilError",
-    "CertificateError",
-    "InputError",
-    "NoContributors",
-    "NotAdditive",
-    "OutOfTime",
-    "SolverError",
-    "Unprotectable",
-    "Unroundable",
-    "argument",
-    "phrase",
-    "shortened",
-]
-
 # Noncharacters of Unicode, for internal use: they occur in no text of the data.
 _PHRASE = re.compile("\ufdd0([^\ufdd0-\ufdd2]*)\ufdd1([^\ufdd0-\ufdd2]*)\ufdd2")
 _OPTION = re.compile(r"(?<![\w=-])--?[A-Za-z][\w-]*")

@@ -13,26 +13,6 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 
-__all__ = [
-    "MAX_DIGITS",
-    "MAX_VALUE",
-    "UNBOUNDED",
-    "Number",
-    "bounds_to_ends",
-    "ceil_fraction",
-    "end_text",
-    "exact",
-    "grouped_text",
-    "most_text",
-    "number_given",
-    "number_text",
-    "read_decimal",
-    "read_fraction",
-    "read_whole",
-    "units_text",
-    "units_to_numbers",
-]
-
 Number = int | float | str | Decimal | Fraction
 """A parameter: read as the decimal number it shows, 0.1 as one tenth."""
 

@@ -18,11 +18,6 @@ from numpy.typing import NDArray
 from csp.clock import UNLIMITED, Clock
 from csp.errors import SolverError
 
-__all__ = [
-    "Basis", "Model", "Position", "Status", "lingering", "retries", "run_interruptibly",
-    "set_start",
-]  # fmt: skip
-
 # What is changed from try to try. The primal simplex perturbs bounds, and on small degenerate
 # models has been seen to lose its way back ("unknown" in HiGHS 1.15), from scratch as well.
 _TRIES: tuple[dict[str, Any], ...] = (

@@ -41,8 +41,6 @@ from csp.tables.cross.frames import columns_to_frame
 from csp.tables.cross.html import cell_texts, notebook_table
 from csp.tables.table import Part, Table
 
-__all__ = ["Mechanism", "Protected", "protect_table"]
-
 
 @named_init
 @dataclass(frozen=True, slots=True)

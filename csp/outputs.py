@@ -11,8 +11,6 @@ from typing import Any
 
 from csp.errors import InputError
 
-__all__ = ["GROUP", "output"]
-
 GROUP = "cellveil.outputs"
 
 

@@ -21,8 +21,6 @@ from csp.rules import Manual, Rule, Sensitivity, as_rule
 from csp.rules.base import counts_of, is_count_table, parts_of, whole_units
 from csp.tables.table import Table
 
-__all__ = ["Cost", "Posing", "posing_data", "posing_options"]
-
 _SURE = ("strict", "unions")
 """Flags that have no default of their own in tables of counts or of values."""
 

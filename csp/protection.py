@@ -17,8 +17,6 @@ from csp.solve.own_patterns import OwnMethod
 from csp.solve.result import SearchOptions
 from csp.tables.table import Table
 
-__all__ = ["Outcome", "protect", "protect_many"]
-
 Outcome = Protected | CellveilError
 """What becomes of one of several tables."""
 

@@ -28,8 +28,6 @@ from csp.formats.reading import as_object, decoded, read_bytes, read_json
 from csp.mechanism import Mechanism, Protected
 from csp.release.release import Release
 
-__all__ = ["read_release", "write_protected", "write_release"]
-
 _FORMAT = "cellveil release 2"
 _OLD = "cellveil release 1"
 _EXTRA = ("value", "status", "lower", "upper")

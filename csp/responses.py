@@ -28,8 +28,6 @@ from csp.solve.result import SearchOptions
 from csp.tables.link import link
 from csp.tables.table import Table
 
-__all__ = ["audited_together", "protect_responses", "rules_for_counts"]
-
 
 def protect_responses(
     tables: Mapping[str, Table], mechanism: Mechanism | Rule | str, *,

@@ -20,8 +20,6 @@ from instances.planted_cells import BLOCKS, plant
 from instances.publication_cells import FLAGS, STARTS, Cells, Leaves
 from instances.whole_number_blocks import WholeBlock, block_places
 
-__all__ = ["BusinessPatterns", "business_patterns"]
-
 _SIZES = ((1, 4), (5, 9), (10, 19), (20, 49), (50, 99), (100, 249), (250, 499), (500, 999))
 """Classes of size of establishments, by employment."""
 

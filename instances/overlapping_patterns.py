@@ -16,8 +16,6 @@ from csp.errors import InputError
 from instances.business_patterns import BusinessPatterns
 from instances.publication_cells import FLAGS, STARTS
 
-__all__ = ["OverlappingPatterns", "overlapping_patterns"]
-
 _DIGITS = 6
 
 

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from instances.publication_cells import STARTS, Cells
 from instances.whole_number_blocks import STEP
 
-__all__ = ["BLOCKS", "plant"]
-
 BLOCKS = 4
 """Least blocks of cells that only whole numbers disclose, where there is a place."""
 

@@ -16,17 +16,6 @@ from csp.errors import InputError
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.table import Table
 
-__all__ = [
-    "frequency_2d",
-    "frequency_nd",
-    "hierarchical",
-    "linked",
-    "magnitude",
-    "microdata",
-    "sparse",
-    "tree",
-]
-
 
 def frequency_2d(rows: int, cols: int, seed: int, *, mean: float = 15, sd: float = 10) -> Table:
     """Draw counts of shape (rows, cols) with their margins.

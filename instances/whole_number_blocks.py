@@ -19,8 +19,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["STEP", "WholeBlock", "block_places"]
-
 _MOVES = np.array([[1, 0, -1, 0], [0, -1, 0, 1], [-1, 2, 0, -1], [0, -1, 1, 0]])
 """By industry and county; sums of pairs of either are at most 1 in size."""
 

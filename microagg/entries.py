@@ -10,16 +10,6 @@ from numpy.typing import NDArray
 from csp.errors import InputError, phrase
 from csp.tables.units import MAX_DECIMALS, NotUnits, is_gap, to_units
 
-__all__ = [
-    "MISSING",
-    "filled",
-    "floats_of",
-    "gaps_of",
-    "rounded_entries",
-    "units_of",
-    "wrong_entry",
-]
-
 MISSING = {
     "error": "refused, with row and column",
     "drop": "records that lack a value are left out",

@@ -13,8 +13,6 @@ from csp.errors import InputError, argument
 from csp.tables.codes import text_codes
 from csp.tables.columns import column_names, read_columns
 
-__all__ = ["count_alone", "kept_beside", "kept_columns"]
-
 
 def count_alone(values: Sequence[Any]) -> int:
     """Count the records whose value no other record has."""

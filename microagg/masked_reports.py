@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from csp.errors import InputError, argument
+from csp.formats.delimited import TextFile
 from csp.names.calls import check_known
-from csp.tables.columns import TextFile, WholeFile, column_names, read_columns, read_whole
+from csp.tables.columns import WholeFile, column_names, read_columns, read_whole
 from microagg.checks.checking import anonymity
 from microagg.checks.result import Anonymity
 from microagg.comparisons.comparing import compared
@@ -20,8 +21,6 @@ from microagg.comparisons.reading import TwoFiles, columns_of, read_two
 from microagg.comparisons.result import Utility
 from microagg.intruders.homogeneous import Homogeneity, homogeneity
 from microagg.intruders.linkage import RecordLinkage, link_records
-
-__all__ = ["MaskedReport", "report"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -32,20 +32,6 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-__all__ = [
-    "Bools",
-    "Floats",
-    "Frozen",
-    "Ints",
-    "Kept",
-    "Records",
-    "check_apart",
-    "check_k",
-    "count_different",
-    "read_records",
-    "records_to_mask",
-]
-
 
 class Frozen:
     """Base of results: dataclasses whose arrays nobody can change."""

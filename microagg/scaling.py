@@ -11,8 +11,6 @@ from csp.exact import exact
 from csp.names.calls import check_choice
 from microagg.records import Floats, Records
 
-__all__ = ["OR_KEEP", "SCALES", "refuse_constant", "scaled", "scaled_with_gaps", "spreads"]
-
 SCALES = {
     "none": "as they are: the attribute with the largest numbers decides",
     "standardise": "divided by the standard deviation, the usual choice",

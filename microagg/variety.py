@@ -12,13 +12,6 @@ from csp.names.calls import whole_number
 from csp.tables.codes import numbered_codes
 from microagg.records import Ints, Records, check_apart
 
-__all__ = [
-    "Variety",
-    "fewest_values",
-    "varieties_of",
-    "with_contributors",
-]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Variety:

@@ -12,8 +12,6 @@ from studies.matching.command import matching, parameters
 from studies.microdata.command import aggregates, compliance, disclosure, swapping, timings
 from studies.publishing.command import publishing
 
-__all__ = ["app"]
-
 app = typer.Typer(
     name="studies",
     cls=Front,

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from csp.errors import InputError
 
-__all__ = ["Panel", "can_draw", "draw"]
-
 Series = tuple[Sequence[float], Sequence[float]]
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["numbers_of", "split"]
-
 
 def split(text: str) -> tuple[str, ...]:
     """Names between commas."""

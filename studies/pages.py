@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["grid", "machine", "number", "write_page", "write_rows"]
-
 
 def machine() -> str:
     """Versions that results depend on."""

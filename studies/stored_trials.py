@@ -23,8 +23,6 @@ try:
 except ImportError:  # Windows: two processes on one file are not told apart
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["load_records", "run_missing"]
-
 T = TypeVar("T")
 
 

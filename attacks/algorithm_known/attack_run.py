@@ -24,8 +24,6 @@ from attacks.fibre.samples import Draws, draw
 from csp.clock import Clock
 from csp.errors import OutOfTime
 
-__all__ = ["OPEN", "SAFE", "UNSAFE", "AttackRun"]
-
 SAFE, UNSAFE, OPEN = "proved safe", "proved unsafe", "undecided"
 
 _FIRST_DRAWS = 400

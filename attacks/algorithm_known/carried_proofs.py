@@ -20,8 +20,6 @@ from csp.problem.problem import Problem
 from csp.problem.requirements import room
 from csp.solve.exact.pattern_tree import Asked
 
-__all__ = ["Carried", "KnownPatterns"]
-
 _MOST = 4000
 """Inequalities, and forms of patterns, that are kept."""
 

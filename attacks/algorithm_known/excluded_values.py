@@ -17,8 +17,6 @@ from csp.errors import CertificateError, InputError
 from csp.mechanism import Mechanism
 from csp.release.release import Release
 
-__all__ = ["REASONS", "Survivors", "survivors_of"]
-
 REASONS = (
     "no cell would be primary, so nothing would be suppressed",
     "the pattern would not protect the cells that are primary",

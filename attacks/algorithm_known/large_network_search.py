@@ -28,8 +28,6 @@ from csp.solve.order import BINARY_UP_TO
 from csp.solve.small.flow import MOST
 from csp.solve.small.one import check_sizes, mask_of, unpack
 
-__all__ = ["LargeNetworkSearch", "network_search_of"]
-
 _QUICK = 200
 _MATCH, _NONE, _OPEN = 0, 1, 2
 

@@ -26,16 +26,6 @@ from csp.solve.exact.branching.tiebreak import prefers
 from csp.solve.order import BINARY_UP_TO, reordered
 from csp.tables.cells import as_flags
 
-__all__ = [
-    "BlackBoxTest",
-    "DecoyTest",
-    "MatchTest",
-    "ReferenceTest",
-    "SolverTest",
-    "late",
-    "published_as",
-]
-
 _BEFORE = "a table was tested"
 
 

@@ -27,8 +27,6 @@ from csp.release.release import Release
 from csp.tables.cells import as_flags
 from csp.tables.table import Table
 
-__all__ = ["Algorithm", "NetworkTest", "match_test_of", "matches_of"]
-
 Algorithm = Mechanism | Callable[[Table], Any]
 """A mechanism, or a deterministic function that gives the (n,) bool pattern of a table, or None."""
 

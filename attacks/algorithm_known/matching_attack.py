@@ -32,8 +32,6 @@ from csp.mechanism import Mechanism
 from csp.names.calls import check_choice, expect
 from csp.release.release import Release
 
-__all__ = ["METHODS", "matching"]
-
 METHODS = ("auto", "hull", "values", "all", "sample", "reference")
 _OF_FUNCTIONS = ("auto", "all", "sample")
 

@@ -17,8 +17,6 @@ from csp.tables.cells import as_flags
 from csp.tables.codes import Labels
 from csp.tables.cross.frames import columns_to_frame
 
-__all__ = ["UNJUDGED", "Matching", "Matchings"]
-
 UNJUDGED = "not judged: give width="
 """Verdict of a cell that is not known exactly, where a function promises no width."""
 

@@ -21,17 +21,6 @@ from csp.solve.small import kernels
 from csp.solve.small.flow import NONE, ONE, Case, Net, Work, lowest
 from csp.solve.small.many import beaten, decide, fill
 
-__all__ = [
-    "HULL",
-    "KERNELS",
-    "MATCHES",
-    "VALUES",
-    "PatternTest",
-    "SearchState",
-    "decide_tables",
-    "enumerate_matches",
-]
-
 MATCHES, VALUES, HULL = 1, 2, 3
 """Every match; every value that a match gives a cell; only their ends."""
 

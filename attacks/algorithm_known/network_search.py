@@ -34,12 +34,6 @@ from csp.solve.small import many as cases
 from csp.solve.small.flow import MOST, Net
 from csp.solve.small.one import mask_of, structure_of
 
-__all__ = [
-    "NetworkSearch",
-    "free_cells",
-    "pattern_test_of",
-]
-
 _KEPT = 4096
 _LATE = 1024
 _POOL = 64

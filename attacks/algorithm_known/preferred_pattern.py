@@ -20,8 +20,6 @@ from csp.solve.exact.dual_simplex import Dictionary
 from csp.solve.exact.pattern_tree import ENDED, GAVE_UP, KERNELS, Tree
 from csp.solve.exact.relaxation import unit_of
 
-__all__ = ["PreferredPattern"]
-
 _FAR_APART = 2**30
 """Costs up to which, in their smallest step, floating point tells patterns apart."""
 

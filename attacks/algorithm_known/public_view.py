@@ -30,17 +30,6 @@ from csp.tables.cells import as_flags
 from csp.tables.codes import Labels
 from csp.tables.table import Table
 
-__all__ = [
-    "BlackBoxView",
-    "NeverPublished",
-    "PublicView",
-    "ValueRules",
-    "View",
-    "check_callable",
-    "check_exact",
-    "check_mechanism",
-]
-
 _MOST_RULES = 4_000_000
 _MOST_VALUES = 20_000_000
 

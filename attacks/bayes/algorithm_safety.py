@@ -15,8 +15,6 @@ from csp.clock import Clock
 from csp.errors import InputError
 from csp.release.release import Release
 
-__all__ = ["AlgorithmSafety", "algorithm_safety"]
-
 SAFE = "algorithm-safe"
 SAME_VALUES = "cell values unchanged"
 CHANGED = "changed"

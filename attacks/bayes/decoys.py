@@ -24,8 +24,6 @@ from csp.solve.order import label_order, reordered
 from csp.solve.small.batch import SmallSolver
 from csp.tables.table import Table
 
-__all__ = ["EXACT_UP_TO", "DecoyRule", "key_from"]
-
 EXACT_UP_TO = 12
 """Cells of a pattern up to which all coin sets are summed."""
 _MOST_ROWS = 20_000

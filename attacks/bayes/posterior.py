@@ -24,8 +24,6 @@ from csp.errors import InputError
 from csp.mechanism import Mechanism
 from csp.release.release import Release
 
-__all__ = ["Posterior", "ValueWeights", "posterior", "shortest_interval"]
-
 Chance = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 """Log probability, up to a constant, that tables (t, k) are published with the pattern."""
 

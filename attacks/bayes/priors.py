@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from csp.errors import InputError
 from csp.tables.table import Table
 
-__all__ = ["Prior", "PriorWeights", "normal_counts", "uniform"]
-
 Prior = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 """Log prior weights of values of one inner cell; cells are independent beforehand."""
 

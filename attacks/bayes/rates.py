@@ -19,8 +19,6 @@ from csp.mechanism import Mechanism
 from csp.names.calls import expect
 from csp.tables.table import Table
 
-__all__ = ["RATES", "RateChoice", "RatePoint", "choose_rate"]
-
 RATES: tuple[Number, ...] = ("0.01", "0.02", "0.05", "0.1", "0.2", "0.3", "0.5")
 """Few and round: the rate that is chosen discloses little about the table it was chosen for."""
 

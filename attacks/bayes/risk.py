@@ -25,8 +25,6 @@ from csp.clock import UNLIMITED, Clock
 from csp.release.release import Release
 from csp.tables.table import Table
 
-__all__ = ["MASS", "CellRisk", "HasLikelihood", "Risk", "risk_of", "unsafe_shares"]
-
 MASS = 0.95
 """Posterior mass that an interval must hold."""
 

@@ -12,8 +12,6 @@ from csp.solve.order import label_order, reordered
 from csp.solve.small.batch import SmallSolver
 from csp.tables.table import Table
 
-__all__ = ["RuleTable"]
-
 
 class RuleTable:
     """What a mechanism that looks at one cell at a time requires, value by value.

@@ -27,8 +27,6 @@ from csp.release.release import Release
 from csp.rules.base import counts_of
 from csp.tables.table import Table
 
-__all__ = ["MechanismPosterior", "ParameterBounds", "mechanism_posterior", "parameter_bounds"]
-
 # Ends of intervals are found in floating point, and proved this closely.
 _NOISE = 1e-6
 

@@ -26,8 +26,6 @@ from csp.release.completion import complete
 from csp.release.release import Release
 from csp.tables.table import Table
 
-__all__ = ["Fibre", "Part", "check_size"]
-
 _BLOCK = 4096
 _NODES = 50_000
 

@@ -15,9 +15,6 @@ from scipy.sparse import csr_array
 from csp.attacker.elimination import entries
 from csp.clock import UNLIMITED, Clock
 
-__all__ = ["Counter", "TooMany"]
-
-
 _TURNS = 1024
 """Values between two looks at the clock."""
 

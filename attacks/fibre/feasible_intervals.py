@@ -13,8 +13,6 @@ from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, InputError
 from csp.tables.table import Table
 
-__all__ = ["feasible"]
-
 _MOST_NODES = 200_000
 
 

@@ -20,8 +20,6 @@ from csp.errors import CertificateError, InputError
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["check_whole", "kernel", "with_pairs"]
-
 
 def kernel(
     relations: csr_array | NDArray[np.int64], support: ArrayLike | None = None

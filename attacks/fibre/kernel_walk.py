@@ -18,8 +18,6 @@ from attacks.fibre.projections import echelon, project
 from csp.clock import Clock
 from csp.compiled import Kernels
 
-__all__ = ["DEPTH", "KEPT", "NODES", "Walk", "go_on", "start", "tables_of"]
-
 DEPTH, NODES, KEPT = 0, 1, 2
 
 _FEW_NODES, _FEW_ENTRIES = 100, 1000

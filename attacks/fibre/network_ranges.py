@@ -27,17 +27,6 @@ from csp.solve.small.flow import (
     spread,
 )
 
-__all__ = [
-    "KERNELS",
-    "cell_ranges",
-    "choose_order",
-    "complete_flow",
-    "flow_workspace",
-    "on_cycles",
-    "set_cell",
-    "update_slack",
-]
-
 
 def on_cycles(net: Net, flow: NDArray[np.int64], inside: Any) -> Any:
     """Cells that lie on a cycle of some cells; the others have one value once these are fixed."""

@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from csp.attacker.integer_matrices import inverse
 from csp.errors import InputError
 
-__all__ = ["Bounds", "echelon", "project"]
-
 _MOST_PAIRS = 100
 """Pairs of inequalities that one elimination combines at most; the ranges are wider beyond. (2,000
 save no node on squares of 9 to 25 cells and cubes of 27 to 52, and take ten times as long.)"""

@@ -19,8 +19,6 @@ from csp.attacker.view import View
 from csp.clock import UNLIMITED, Clock
 from csp.compiled import Kernels
 
-__all__ = ["KERNELS", "Draws", "draw", "moves_of", "run_chain"]
-
 _CYCLES = 2000
 _STEPS_EACH = 4
 _DRAWN = 4096

@@ -26,8 +26,6 @@ from csp.tables.table import Table
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["Ranged", "Shape", "network_of"]
-
 _FURTHEST = ENDLESS // 2
 """Ends beyond this are those of cells without a bound: 64 cells with bounds add up to less."""
 

@@ -8,8 +8,6 @@ from collections import defaultdict
 from attacks.release_alone.disclosed_cells import clear
 from csp.clock import Clock
 
-__all__ = ["Row", "echelon_rows"]
-
 Row = dict[int, int]
 """Coefficients by column; none of them 0."""
 

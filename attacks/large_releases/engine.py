@@ -25,8 +25,6 @@ from csp.release.release import Release
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["LargeDisclosure", "determined_cells"]
-
 _ROUNDS = 20
 """How often relations and bounds take turns; each turn needs a new cell that is known."""
 

@@ -10,8 +10,6 @@ from attacks.large_releases.engine import LargeDisclosure
 from attacks.large_releases.parallel_cells import ParallelCells
 from attacks.large_releases.widths import Widths
 
-__all__ = ["how_judged", "reasons_of"]
-
 _NAMED = 8
 """Relations of a reason that are named; of a longer one their number is said."""
 

@@ -18,8 +18,6 @@ from csp.exact import UNBOUNDED
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["InteriorPoint", "interior_point", "reach_around"]
-
 _STEPS = 60
 """Newton steps: some ten to twenty find a point where there is one."""
 

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["factor", "kernel_vectors", "unmoved"]
-
 _RIDGE = 1e-7
 """Added to the diagonal, since relations depend on each other; refinement takes it out again."""
 

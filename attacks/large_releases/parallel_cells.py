@@ -23,8 +23,6 @@ from csp.clock import UNLIMITED, Clock
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["ParallelCells", "parallel_cells"]
-
 _SAME = 1e-7
 """Difference of random vectors of unit variance below which two classes may move alike."""
 

@@ -27,8 +27,6 @@ from csp.exact import UNBOUNDED
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["Combinations", "combinations_of", "tight_cells"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Combinations:

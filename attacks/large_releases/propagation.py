@@ -20,8 +20,6 @@ from csp.exact import MAX_VALUE, UNBOUNDED
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["Bounds", "Step", "System"]
-
 KERNELS = Kernels(__name__, "implied", "sums", "tighten", "follow")
 
 GIVEN = -1

@@ -17,8 +17,6 @@ from csp.compiled import Kernels
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["signed_classes"]
-
 KERNELS = Kernels(__name__, "root", "bind")
 
 _SMALL = 2000

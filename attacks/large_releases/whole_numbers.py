@@ -14,8 +14,6 @@ from csp.attacker.lp import LpEngine
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, OutOfTime
 
-__all__ = ["OnlyWhole", "only_whole"]
-
 _SECONDS = 20.0
 """Seconds of a window; most take some hundredths of one."""
 

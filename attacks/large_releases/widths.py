@@ -22,8 +22,6 @@ from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, OutOfTime
 from csp.exact import MAX_VALUE, UNBOUNDED, Number, bounds_to_ends, exact
 
-__all__ = ["Widths", "judged_widths"]
-
 _FINE = 1000
 """Steps of a unit by which cells move from a point, which need not be whole."""
 

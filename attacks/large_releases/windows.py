@@ -25,8 +25,6 @@ from csp.release.completion import ONLY_FRACTIONS
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["OpenPart", "Window", "windows"]
-
 _SIZE = 400
 """Cells of a window. Of 93,000 cells all are looked at in 31 CPU seconds; windows of 1,000 take 55,
 and on 8,100 cells windows of 50 twice as long as those of 400."""

@@ -28,8 +28,6 @@ from csp.highs import Model, Status
 from csp.release.release import Release
 from csp.tables.table import Table
 
-__all__ = ["Ends", "Equation", "Proof", "as_floats", "ends", "shortened"]
-
 _LARGEST = 1500
 
 

@@ -30,8 +30,6 @@ from csp.rules import Rule, union_sensitive
 from csp.rules.base import as_rule
 from csp.tables.table import Table
 
-__all__ = ["Sum", "Sums", "disclosed_sums", "with_sum"]
-
 Form = dict[int, int]
 Found = dict[tuple[int, ...], tuple[str, Proof | None]]
 """Sums by their cells, and of each its source and proof."""

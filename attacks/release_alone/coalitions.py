@@ -25,8 +25,6 @@ from csp.highs import Model, Status
 from csp.release.release import Release
 from csp.tables.table import Table
 
-__all__ = ["Coalition", "smallest_coalition"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Coalition:

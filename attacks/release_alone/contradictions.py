@@ -26,8 +26,6 @@ from csp.release.release import Release
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["Contradiction", "contradictions"]
-
 _MOST = 40
 """Relations of a contradiction up to which each is tried without."""
 

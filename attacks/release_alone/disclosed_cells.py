@@ -24,8 +24,6 @@ from csp.release.completion import complete
 from csp.release.release import Release
 from csp.tables.table import Table
 
-__all__ = ["Disclosure", "clear", "combination", "determined", "disclosed", "disclosed_of", "mixed"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Disclosure:

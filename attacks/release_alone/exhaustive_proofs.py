@@ -16,8 +16,6 @@ from csp.errors import InputError
 from csp.release.completion import complete
 from csp.release.release import Release
 
-__all__ = ["none_beyond"]
-
 _NODES = 20_000
 
 

@@ -25,8 +25,6 @@ from csp.release.release import Release
 from csp.rules.base import counts_of
 from csp.tables.table import Table
 
-__all__ = ["Insight", "Knowledge", "fitting", "insiders", "interval", "knowledge_of", "view_of"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Knowledge:

@@ -20,8 +20,6 @@ from csp.exact import UNBOUNDED
 from csp.release.release import Release
 from csp.tables.codes import Labels
 
-__all__ = ["misreadings", "support"]
-
 _MEND = "give a hierarchy, or let totals be found"
 
 _PARTS = 60

@@ -23,8 +23,6 @@ from csp.release.release import Release
 from csp.tables.link import link, subset_words
 from csp.tables.table import Table
 
-__all__ = ["Differencing", "differencing", "union_of"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Differencing:

@@ -21,8 +21,6 @@ from csp.release.release import Release
 from csp.rounding.controlled import round_table
 from csp.rounding.rounded import Rounded
 
-__all__ = ["Unrounding", "undo_rounding"]
-
 _BLOCK = 4096
 _NODES = 50_000
 

@@ -17,8 +17,6 @@ from cellveil.requests.option import made
 from cellveil.requests.source import Source
 from csp.rules import parse_rules
 
-__all__ = ["Choices", "Rules", "free_name", "safe_name", "tree_name"]
-
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f]" if os.name == "posix" else r'[\x00-\x1f\x7f<>:"|?*]')
 _NO_LETTER = re.compile(r"[^\w.+ -]")
 

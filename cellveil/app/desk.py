@@ -34,8 +34,6 @@ from cellveil.app.work.worker import Order, State, Worker
 from csp.errors import CellveilError, InputError
 from csp.rules.inspection import Inspection
 
-__all__ = ["Desk"]
-
 
 class Desk:
     """State of one page."""

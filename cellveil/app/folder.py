@@ -18,8 +18,6 @@ try:
 except ImportError:  # Windows: what a killed run left is for its owner to delete
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["private_folder"]
-
 PREFIX = "cellveil-page-"
 LOCK = "lock"
 """File on which a run holds a lock, which the system takes back when it ends in whatever way."""

@@ -9,8 +9,6 @@ from shiny import reactive, ui
 
 from cellveil.app.work.worker import Order, State, Worker
 
-__all__ = ["LOOK_AGAIN", "Followed", "stop_button"]
-
 LOOK_AGAIN = 0.3
 """Seconds between two looks at a task."""
 

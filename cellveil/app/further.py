@@ -15,8 +15,6 @@ from cellveil.jobs.keys import SECTIONS, in_keys
 from cellveil.requests.option import Field
 from cellveil.requests.source import Written
 
-__all__ = ["further", "further_sections", "inputs_of", "kind_of", "kinds", "read_input"]
-
 _PREFIX = "further_"
 
 _OWN = {

@@ -12,8 +12,6 @@ from shiny import render
 
 from cellveil.app.work.tasks import JOB, Outcome
 
-__all__ = ["hand_over"]
-
 
 def hand_over(
     done: Callable[[], Outcome], job: Callable[[], str], trees: Callable[[], dict[str, Path]]

@@ -10,8 +10,6 @@ from shiny import ui
 from cellveil.app.further import further, inputs_of, kinds
 from cellveil.app.publishing import placed, published_kinds
 
-__all__ = ["COLUMNS", "INPUTS", "NONE", "PUBLISHED", "RECORDS", "page"]
-
 RECORDS, PUBLISHED = "records", "published"
 WHAT = {
     RECORDS: "records or a table, to be protected",

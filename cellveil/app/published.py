@@ -27,8 +27,6 @@ from cellveil.app.work.worker import Worker
 from cellveil.requests.publication import Publication
 from csp.errors import InputError
 
-__all__ = ["PublishedTable"]
-
 _RECORDS = "If it holds records, say so above."
 _GUESS = f"It looks like a table that somebody published. {_RECORDS}"
 _CELLS = "cell is", "cells are"

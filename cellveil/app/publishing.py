@@ -14,8 +14,6 @@ from cellveil.requests.option import Field, fields_of, made
 from cellveil.requests.publication import Publication, Signs
 from csp.errors import InputError
 
-__all__ = ["FOUND", "placed", "publication", "published_kinds"]
-
 FOUND = ("prefix", "found")
 """Hierarchies that need no file."""
 

@@ -21,8 +21,6 @@ from cellveil.app.server import Desks, make_app
 from cellveil.render.screen import say, tell
 from csp.errors import InputError
 
-__all__ = ["serve"]
-
 HOME = "127.0.0.1"
 CHECK = 1.0
 """Seconds between two looks at whether the page is still open."""

@@ -13,8 +13,6 @@ from cellveil.app.desk import Desk
 from cellveil.app.page import page
 from cellveil.app.work.worker import Worker
 
-__all__ = ["Desks", "make_app"]
-
 FAILED = "The page has failed here. Please report it, with what was chosen."
 
 

@@ -15,8 +15,6 @@ from cellveil.app.work.wording import words_of
 from cellveil.app.work.worker import State, Worker
 from csp.errors import CellveilError
 
-__all__ = ["Ways", "names_of"]
-
 
 class Ways:
     """The comparison of a page."""

@@ -37,21 +37,6 @@ if TYPE_CHECKING:
     from csp.release.release import Release
     from csp.solve import Progress
 
-__all__ = [
-    "draw_result",
-    "finish",
-    "hashes",
-    "needs_reveal",
-    "noted",
-    "print_columns",
-    "print_result",
-    "read_attacked",
-    "read_mechanism",
-    "save_release",
-    "terminal",
-]
-
-
 _PYTHON = re.compile(r"contributor='([^']*)'\?$")
 
 

@@ -16,8 +16,6 @@ import cellveil
 from cellveil.cli.options import flag
 from cellveil.front import Front, made_ready
 
-__all__ = ["VERBS", "Program", "app"]
-
 
 class Verb(NamedTuple):
     """Where a verb is, and what the list of all verbs says of it."""

@@ -27,8 +27,6 @@ from cellveil.requests.outputs import Facts
 from csp.errors import CellveilError
 from csp.formats.files import atomic_writer
 
-__all__ = ["init", "run"]
-
 
 def run(
     ctx: typer.Context,

@@ -8,8 +8,6 @@ from typing import Annotated
 from cellveil.cli.options import argument, flag, option
 from cellveil.front import refuse
 
-__all__ = ["page"]
-
 
 def page(
     data: Annotated[

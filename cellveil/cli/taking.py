@@ -14,8 +14,6 @@ import typer
 from cellveil.front import refuse
 from cellveil.requests.option import Field, fields_of, made
 
-__all__ = ["Rest", "taking"]
-
 T = TypeVar("T")
 U = TypeVar("U")
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["BY_METHOD", "BY_TABLE", "tabular"]
-
 Say = Callable[[Any], str]
 
 _LATEX = str.maketrans({

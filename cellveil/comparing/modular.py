@@ -23,8 +23,6 @@ from csp.solve import suppress
 from csp.tables.codes import Labels
 from csp.tables.table import Table
 
-__all__ = ["modular", "trees_of"]
-
 
 def modular(
     problem: Problem, *, integer: bool = False, clock: Clock = UNLIMITED

@@ -16,8 +16,6 @@ from csp.solve import METHODS, check_method
 from csp.solve.own_patterns import name_of
 from csp.tables.table import Table
 
-__all__ = ["Study", "study"]
-
 ATTACKS = ("matching",)
 
 

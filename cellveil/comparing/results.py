@@ -20,8 +20,6 @@ from csp.tables.cross.frames import columns_to_frame
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Study"]
-
 _COSTS = ("cost", "bound", "gap", "cost_mean", "gap_mean")
 """What may be a sum of suppressed values, or be worked out to one."""
 

@@ -23,8 +23,6 @@ from csp.tables.table import Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Comparison", "Noise", "compare"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Comparison(metaclass=Guided):

@@ -27,8 +27,6 @@ from csp.solve.own_patterns import OwnMethod, pattern_of
 from csp.solve.result import cost_of, in_measure
 from csp.tables.table import Table
 
-__all__ = ["MODULAR", "TALLY", "Method", "Task", "Trial", "tried"]
-
 MODULAR = "modular"
 """Word for `cellveil.comparing.modular.modular`."""
 

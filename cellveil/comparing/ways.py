@@ -33,8 +33,6 @@ from csp.rounding.rounding_audit import audit_rounding, check_no_unions
 from csp.rounding.small_counts import small_part
 from csp.tables.table import Table
 
-__all__ = ["Noise", "Told", "Trials", "Way", "levels_of"]
-
 KINDS = ("suppress", "intervals", "round", "random")
 
 _LISTED = 1_000_000

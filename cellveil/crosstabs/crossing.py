@@ -15,8 +15,6 @@ from csp.tables.columns import column_names, library_of, named_columns, native_f
 from csp.tables.hierarchies.orders import category_orders
 from csp.tables.units import is_gap
 
-__all__ = ["Crossed", "crossed"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Crossed:

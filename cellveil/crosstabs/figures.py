@@ -21,8 +21,6 @@ from csp.tables.cross.frames import columns_to_frame
 from csp.tables.cross.html import SUPPRESSED, cell_texts, notebook_facts, notebook_table
 from csp.tables.cross.layout import CrossTable, cross_table, outlines
 
-__all__ = ["Figures"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Figures(metaclass=Guided):

@@ -19,8 +19,6 @@ from csp.tables.hierarchies.orders import in_order
 from csp.tables.hierarchies.totals import total_codes
 from csp.tables.table import Table
 
-__all__ = ["Making", "RecordOptions", "rules_given"]
-
 
 class RecordOptions(TypedDict, total=False):
     """What is said of records, whichever table is made of them; see `Making` for defaults."""

@@ -15,8 +15,6 @@ from csp.formats.files import Together
 if TYPE_CHECKING:
     from cellveil.crosstabs.figures import Figures
 
-__all__ = ["crosstab_page", "write_crosstab_page"]
-
 
 def write_crosstab_page(
     path: Path, tables: Mapping[str, Figures], title: str = "", *, files: Together | None = None

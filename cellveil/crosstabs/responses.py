@@ -15,8 +15,6 @@ from csp.errors import InputError
 from csp.mechanism import Protected
 from csp.tables.codes import Labels
 
-__all__ = ["COUNT", "Response", "Shown", "responses_of", "shown"]
-
 COUNT = "count"
 """Name of the table of counts."""
 

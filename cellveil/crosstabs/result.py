@@ -10,8 +10,6 @@ from cellveil.crosstabs.page import write_crosstab_page
 from cellveil.crosstabs.workbook import write_crosstabs
 from csp.release_file import write_protected
 
-__all__ = ["Crosstab"]
-
 
 class Crosstab(Figures):
     """A cross table whose responses are all protected by one pattern; see `Figures`."""

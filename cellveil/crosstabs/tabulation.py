@@ -16,8 +16,6 @@ from csp.rules import Rule
 from csp.solve.result import SearchOptions
 from csp.tables.table import Table
 
-__all__ = ["crosstab", "crosstab_of"]
-
 
 class CrosstabOptions(RecordOptions, SearchOptions, total=False):
     """What is said of records, and of the search."""

@@ -15,8 +15,6 @@ from csp.tables.cross.html import EMPTY, SUPPRESSED
 if TYPE_CHECKING:
     from cellveil.crosstabs.figures import Figures
 
-__all__ = ["write_crosstabs"]
-
 
 def write_crosstabs(
     path: Path, tables: Mapping[str, Figures], *, files: Together | None = None

@@ -12,17 +12,6 @@ import numpy as np
 from cellveil.render.screen import printable
 from csp.tables.cross.layout import CrossTable, Labelled, cross_table, outlines
 
-__all__ = [
-    "DIGITS",
-    "MARKED",
-    "PRIMARY",
-    "Sheet",
-    "cross_sheet",
-    "in_order",
-    "side_by_side",
-    "text_cell",
-]
-
 DIGITS = 15
 """Digits of a number that Excel keeps; longer ones are written as text."""
 

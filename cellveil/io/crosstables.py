@@ -14,6 +14,7 @@ from cellveil.requests.option import made
 from cellveil.requests.source import Source, Written, is_workbook
 from csp.errors import InputError
 from csp.exact import exact
+from csp.formats.delimited import TextFile
 from csp.formats.parquet import is_parquet
 from csp.published.crosstabs.grids import grid_for
 from csp.published.crosstabs.reading import COUNTS, Crosstab, crosstab
@@ -21,12 +22,10 @@ from csp.published.door import grid_of, grid_of_bytes
 from csp.published.entries import sign_of
 from csp.published.grids.grid import is_list
 from csp.tables.codes import text_codes
-from csp.tables.columns import TextFile, column_names, read_columns
+from csp.tables.columns import column_names, read_columns
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.totals import is_total
 from csp.tables.table import Table
-
-__all__ = ["Recognised", "read_cross", "recognise"]
 
 LOOKED_AT = 20_000_000
 """Bytes up to which a text file is looked through for a table."""

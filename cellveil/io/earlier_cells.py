@@ -26,8 +26,6 @@ from csp.tables.codes import Labels
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.table import Table
 
-__all__ = ["Before", "earlier_of", "narrowed", "read_earlier"]
-
 
 @dataclass(frozen=True, slots=True)
 class Before:

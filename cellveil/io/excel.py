@@ -35,8 +35,6 @@ from csp.tables.cross.layout import Labelled
 from csp.tables.margins import codes_along
 from csp.tables.table import Table
 
-__all__ = ["HIERARCHIES", "check_excel", "title_of", "write_sheets", "write_workbook"]
-
 HIERARCHIES = "hierarchies"
 """Title of the sheet that says which codes are parts of which; columns as in `_levels`."""
 

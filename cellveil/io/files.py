@@ -25,18 +25,6 @@ from csp.mechanism import Protected
 from csp.problem.problem import Problem
 from csp.tables.codes import Labels
 
-__all__ = [
-    "Columns",
-    "check_outputs",
-    "hashes_of",
-    "interval_columns",
-    "pattern_columns",
-    "result_columns",
-    "write_columns",
-    "write_csv",
-    "write_json",
-]
-
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+|inf)")
 

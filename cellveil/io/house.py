@@ -10,8 +10,6 @@ from cellveil.requests.outputs import House
 from csp.published.marks import PRINTED, Printing
 from csp.tables.cross.html import EMPTY, SUPPRESSED
 
-__all__ = ["Look", "look_of", "with_mark"]
-
 
 @dataclass(frozen=True, slots=True)
 class Look:

@@ -23,6 +23,7 @@ from cellveil.requests.requirements import Requirements
 from cellveil.requests.source import Source, is_workbook
 from csp.errors import InputError
 from csp.formats.apriori import Statement, read_apriori
+from csp.formats.delimited import TextFile
 from csp.formats.layout import Metadata, read_metadata
 from csp.formats.parquet import is_parquet
 from csp.formats.reading import regular_file
@@ -36,7 +37,7 @@ from csp.rules.base import parts_of
 from csp.rules.concentration import Concentration
 from csp.tables import argus
 from csp.tables.codes import Labels, text_codes
-from csp.tables.columns import TextFile, WholeFile, column_names, read_columns
+from csp.tables.columns import WholeFile, column_names, read_columns
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.orders import InOrder
 from csp.tables.hierarchies.totals import DEFAULT, total_codes
@@ -45,24 +46,6 @@ from csp.tables.microdata.contributions import Stage
 from csp.tables.microdata.repeats import telling_names
 from csp.tables.patterns import STATUS, as_pattern
 from csp.tables.table import Table
-
-__all__ = [
-    "by_column",
-    "hierarchy_of",
-    "is_jj",
-    "mechanism_of",
-    "read_hierarchies",
-    "read_known",
-    "read_pattern",
-    "read_records",
-    "read_rules",
-    "read_table",
-    "refuse_unnamed",
-    "split_names",
-    "tab_dimensions",
-    "totals_of",
-]
-
 
 LOOKED_AT = 20_000_000
 """Bytes up to which a file is read once more for a column that may name contributors."""

@@ -26,8 +26,6 @@ from csp.tables.hierarchies.recoding import recoded
 from csp.tables.hierarchies.totals import is_total
 from csp.tables.table import Table
 
-__all__ = ["Kept", "keep_again", "kept_from"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kept:

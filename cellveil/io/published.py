@@ -14,15 +14,14 @@ from cellveil.requests.option import flags_given
 from cellveil.requests.publication import Publication
 from cellveil.requests.source import is_workbook
 from csp.errors import InputError
+from csp.formats.delimited import TextFile
 from csp.mechanism import Mechanism
 from csp.published.door import grid_of
 from csp.published.entries import sign_of
 from csp.release.release import Release
 from csp.release_file import is_cells_file, read_release
-from csp.tables.columns import TextFile, read_columns
+from csp.tables.columns import read_columns
 from csp.tables.hierarchies.hierarchy import Hierarchy
-
-__all__ = ["read_public"]
 
 
 def read_public(

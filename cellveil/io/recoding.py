@@ -18,8 +18,6 @@ from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.recoding import recoded
 from csp.tables.table import Table
 
-__all__ = ["read_recodings", "recoded_records", "recoded_table", "tree_of"]
-
 
 def read_recodings(given: Sequence[str], names: Collection[str]) -> dict[str, Recoding]:
     """Recoding of each column, from ``COLUMN=FILE``; those of other columns are refused.

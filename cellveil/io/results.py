@@ -21,8 +21,6 @@ from csp.mechanism import Protected
 from csp.rules.base import is_count_table
 from csp.tables.table import Table
 
-__all__ = ["FOREIGN", "FORMATS", "check_form", "form_of", "timeless", "write_result"]
-
 FORMATS = {
     "csv": ".csv",
     "csv.gz": ".csv.gz",

@@ -20,8 +20,6 @@ from csp.published.entries import sign_of
 from csp.tables.columns import check_names
 from csp.tables.hierarchies.hierarchy import Hierarchy
 
-__all__ = ["Sheet", "grid_of_sheet", "open_sheet", "own_hierarchies", "read_sheet"]
-
 MOST_ROWS = 2**20
 """Rows of a sheet of Excel; a damaged file may claim a thousand times more."""
 

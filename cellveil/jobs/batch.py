@@ -9,8 +9,6 @@ from cellveil.front import refuse
 from cellveil.jobs.batch_lines import Batch, read_lines
 from csp.formats.layout import read_metadata
 
-__all__ = ["read_batch"]
-
 MANUAL = 20
 """Percent that τ-ARGUS keeps cells apart that are unsafe by hand, if no MAN says otherwise."""
 

@@ -12,8 +12,6 @@ from cellveil.front import refuse
 from csp.formats.apriori import SEPARATORS
 from csp.formats.reading import MAX_DESCRIPTION_BYTES, read_text
 
-__all__ = ["Batch", "BatchTable", "read_lines"]
-
 _VERB = re.compile(r"<(\w+)>\s*(.*)")
 _FILE = re.compile(r'"([^"]*)"|(\S+)')
 _TABLE = re.compile(r'((?:"[^"]+"\s*)+)\|([^|]*)(?:\|([^|]*))?(?:\|([^|,]*))?(?:,(.*))?')

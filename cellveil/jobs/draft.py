@@ -13,8 +13,6 @@ from typing import Any
 from cellveil.jobs.keys import SECTIONS
 from csp.rules.inspection import Inspection
 
-__all__ = ["draft", "job_text"]
-
 _PATHS = {key.key for keys in SECTIONS.values() for key in keys if key.kind == "file"} | {"folder"}
 
 

@@ -20,8 +20,6 @@ from csp.release_file import read_release, write_protected
 from csp.tables.codes import Labels
 from csp.tables.table import Table
 
-__all__ = ["Archive"]
-
 _NUMBERED = re.compile(r"(.+)\.([0-9]{3,9})\.json")
 
 

@@ -36,8 +36,6 @@ from csp.errors import InputError, phrase
 from csp.formats.reading import MAX_DESCRIPTION_BYTES, chunks, read_text
 from csp.mechanism import Mechanism
 
-__all__ = ["Job", "TableJob", "is_outside", "naming", "read_job"]
-
 T = TypeVar("T")
 
 _NAME = re.compile(r"[^\w.+ -]")

@@ -20,18 +20,6 @@ from cellveil.requests.requirements import Requirements
 from cellveil.requests.search import Search
 from cellveil.requests.source import Source
 
-__all__ = [
-    "DATA",
-    "OPTIONS",
-    "SECTIONS",
-    "Folder",
-    "checked",
-    "in_keys",
-    "taken",
-    "template",
-    "written",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class File:

@@ -21,8 +21,6 @@ from cellveil.io.files import hashes_of
 from csp.formats.files import Together
 from csp.formats.reading import read_json, regular_file
 
-__all__ = ["Inputs", "read_record", "record_facts", "record_path", "versions", "write_record"]
-
 SUFFIX = ".internal.json"
 """What the name of a record ends with."""
 

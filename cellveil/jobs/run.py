@@ -30,8 +30,6 @@ from csp.tables.codes import Labels
 from csp.tables.link import labels_within, link
 from csp.tables.table import Table
 
-__all__ = ["Done", "run_job"]
-
 ATTACKERS = {
     "outsider": "outsiders",
     "singletons": "contributors who are alone in a cell",

@@ -20,8 +20,6 @@ from csp.release.completion import agreeing
 from csp.release.release import Release
 from csp.tables.codes import Labels, cell_name
 
-__all__ = ["Required", "attacked_together", "cells_words", "differ", "places_of"]
-
 
 def places_of(old: Release, new: Release) -> NDArray[np.int64] | None:
     """Place of each cell of a new release in an old one, -1 for none.

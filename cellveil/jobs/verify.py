@@ -14,8 +14,6 @@ from cellveil.jobs.job import read_job
 from cellveil.jobs.record import read_record, versions
 from cellveil.jobs.run import run_job
 
-__all__ = ["Verdict", "verify"]
-
 
 @dataclass(frozen=True, slots=True)
 class Verdict:

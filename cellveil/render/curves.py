@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from csp.tables.table import Table
     from microagg.tables.k_curve import KPoint
 
-__all__ = ["plot_gap", "plot_k_curve", "plot_posterior", "plot_safety_cost"]
-
 
 def plot_gap(trace: Sequence[Progress]) -> Figure:
     """Gap over time: how much cheaper a safe pattern may be at most.

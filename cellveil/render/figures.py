@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["codes_text", "needs_matplotlib", "new_figure", "save"]
-
 BLUE, ORANGE, GREY, LIGHT = "#0072b2", "#d55e00", "#57606a", "#e6e9ec"
 
 

@@ -15,8 +15,6 @@ from cellveil.render.screen import manner
 if TYPE_CHECKING:
     from csp.solve import Progress
 
-__all__ = ["Bar", "Meter"]
-
 DELAY = 0.7
 """Seconds of work before anything is shown."""
 

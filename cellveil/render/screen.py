@@ -13,8 +13,6 @@ from typing import TextIO
 
 import typer
 
-__all__ = ["Manner", "manner", "printable", "say", "tell"]
-
 _KEPT = frozenset({"\u200c", "\u200d"})
 """Joiners, without which Persian, Hindi and others are misspelt; they move no other text."""
 

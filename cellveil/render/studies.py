@@ -14,8 +14,6 @@ from csp.errors import InputError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["plot_performance", "plot_unsafe_shares", "plot_widths"]
-
 # Okabe and Ito (2008); lines and marks differ as well.
 _COLOURS = (BLUE, ORANGE, "#009e73", "#cc79a7", GREY, "#56b4e9", "#e69f00")
 _LINES = ("-", "--", ":", "-.")

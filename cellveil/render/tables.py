@@ -24,19 +24,6 @@ from csp.solve.fallback import EVERYTHING
 from csp.tables.cross.layout import CrossTable, Panel, cross_table
 from csp.tables.table import Table
 
-__all__ = [
-    "cost_words",
-    "cross_for",
-    "ends_words",
-    "guarantee",
-    "intervals_grid",
-    "promises",
-    "published_grid",
-    "quality",
-    "sizes",
-    "violation_words",
-]
-
 EMPTY = "-"
 """Shown for cells without contributors."""
 

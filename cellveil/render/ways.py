@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["plot_ways"]
-
 _COLOURS = (BLUE, ORANGE, "#009e73", "#cc79a7", GREY, "#56b4e9", "#e69f00")
 _HATCHES = ("", "///", "xx", "--", "\\\\", "||", "++")
 

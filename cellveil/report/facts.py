@@ -28,8 +28,6 @@ from csp.release.release import Release
 if TYPE_CHECKING:
     from attacks import AttackReport
 
-__all__ = ["attacked", "release_facts", "report_facts"]
-
 EXPLAINED = 20
 """Cells whose explanation is on the page; `cellveil attack explain` has those of all."""
 

@@ -14,8 +14,6 @@ from cellveil.report.skeleton import grid, listed, origin, section, shares, whol
 if TYPE_CHECKING:
     from microagg.masked_reports import MaskedReport
 
-__all__ = ["masked_facts", "masked_page"]
-
 SIZES = 25
 """Most sizes of classes that are drawn; larger ones stand together."""
 

@@ -21,8 +21,6 @@ from microagg.records import Records
 from microagg.tables.k_curve import k_curve
 from microagg.tables.risk import disclosure
 
-__all__ = ["microdata_facts", "microdata_page"]
-
 CURVE = 20_000
 """Records above which no curve is drawn: it would take longer than the work itself."""
 

@@ -33,8 +33,6 @@ from csp.tables.cross.html import cell_texts
 from csp.tables.cross.layout import CrossTable, cross_table
 from csp.tables.table import Table
 
-__all__ = ["inferred", "made", "report_page"]
-
 Part = tuple[str, Table, NDArray[np.int64]]
 """One of linked tables: its name, the table, and which cell of the whole each of its cells is."""
 

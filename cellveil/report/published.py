@@ -14,8 +14,6 @@ from csp.release.release import Release
 from csp.tables.cross.html import CELLS, cell_texts
 from csp.tables.cross.layout import cross_table
 
-__all__ = ["audit_page"]
-
 MOST = 1000
 """Cells in a list of the page; the audit as JSON names all."""
 

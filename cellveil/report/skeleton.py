@@ -16,19 +16,6 @@ from csp.formats.files import Together, joined
 from csp.tables.cross.html import panel_rows
 from csp.tables.cross.layout import CrossTable
 
-__all__ = [
-    "bar",
-    "box",
-    "grid",
-    "listed",
-    "origin",
-    "panels",
-    "section",
-    "shares",
-    "whole_page",
-    "write_page",
-]
-
 INTERNAL = (
     "Internal. This page shows what is not published: suppressed values and sensitive cells, or "
     "what the original records decide. It must not leave the office."

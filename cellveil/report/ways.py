@@ -13,8 +13,6 @@ from cellveil.report.skeleton import WIDTH, bar, box, grid, section, whole_page
 if TYPE_CHECKING:
     from cellveil.comparing.side_by_side import Comparison
 
-__all__ = ["ways_page"]
-
 _HEADS = {
     "withheld": "withheld", "changed": "changed", "mean_error": "mean error",
     "largest_error": "largest error", "sensitive": "sensitive",

@@ -8,8 +8,6 @@ from typing import Literal
 
 from cellveil.requests.option import ByColumn, option
 
-__all__ = ["Earlier"]
-
 
 @dataclass(frozen=True, slots=True)
 class Earlier:

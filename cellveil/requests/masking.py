@@ -13,8 +13,6 @@ from cellveil.requests.option import ByColumn, Repeated, option
 if TYPE_CHECKING:
     from fractions import Fraction
 
-__all__ = ["Masking", "Models", "Person", "Ranges", "Roles"]
-
 _METHODS = ("partitions", "methods")
 """Folder of `microagg` in which each file is a method."""
 

@@ -18,20 +18,6 @@ from typing import (
     get_type_hints,
 )
 
-__all__ = [
-    "Amount",
-    "ByColumn",
-    "Field",
-    "Option",
-    "Repeated",
-    "again",
-    "fields_of",
-    "flags_given",
-    "made",
-    "option",
-    "values_of",
-]
-
 T = TypeVar("T")
 
 Amount = NewType("Amount", str)

@@ -8,9 +8,6 @@ from typing import Literal, NoReturn
 
 from cellveil.requests.option import Repeated, again, option
 
-__all__ = ["Audited", "Compared", "Facts", "Files", "House", "Masked", "Rows", "Shown"]
-
-
 _LONGEST = 20
 """Letters of a sign."""
 

@@ -10,8 +10,6 @@ from cellveil.front import refuse
 from cellveil.requests.option import Amount, ByColumn, Repeated, again, option
 from cellveil.requests.source import Source, Written
 
-__all__ = ["Origin", "Publication", "Signs"]
-
 
 @dataclass(frozen=True, slots=True)
 class Signs:

@@ -9,8 +9,6 @@ from typing import Literal
 from cellveil.requests.earlier import Earlier
 from cellveil.requests.option import Amount, option
 
-__all__ = ["Decoys", "Guards", "Requirements"]
-
 
 @dataclass(frozen=True, slots=True)
 class Decoys:

@@ -11,8 +11,6 @@ from cellveil.requests.option import option
 if TYPE_CHECKING:
     from csp.clock import Clock
 
-__all__ = ["TIME_LIMIT", "Limit", "Search"]
-
 TIME_LIMIT = 600.0
 """Seconds that a command, or a group of tables of a job, takes where nothing is said of it."""
 

@@ -10,9 +10,7 @@ from cellveil.front import refuse
 from cellveil.requests.option import Amount, ByColumn, option
 
 if TYPE_CHECKING:
-    from csp.tables.columns import TextFile
-
-__all__ = ["Source", "Written", "is_workbook"]
+    from csp.formats.delimited import TextFile
 
 RESERVED = ("value", "status", "published", "lower", "upper")
 """Columns of the result; a dimension of the same name would be lost among them."""
@@ -55,7 +53,7 @@ class Written:
 
     def file(self, path: Path) -> TextFile:
         """File with what was declared of it."""
-        from csp.tables.columns import TextFile
+        from csp.formats.delimited import TextFile
 
         sign = "\t" if self.sep in ("tab", "\\t") else self.sep
         return TextFile(path, sign, self.decimal, self.encoding, self.na)

@@ -20,8 +20,6 @@ from cellveil.sessions.asking import Asked, Decision
 from csp.formats.files import Together
 from csp.tables.cross.html import SUPPRESSED
 
-__all__ = ["write_results"]
-
 _STATUS = {"accepted": "pass", "open": "review", "rejected": "fail"}
 _NONE = ("negative", "missing", "threshold", "p-ratio", "nk-rule", "all-values-are-same")
 """Findings of ACRO, of which a protected table has none left."""

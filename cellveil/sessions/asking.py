@@ -8,8 +8,6 @@ from typing import Any
 
 from csp.errors import InputError
 
-__all__ = ["DECISIONS", "Asked", "Decision"]
-
 DECISIONS = ("accepted", "rejected", "open")
 """What a checker may decide of a table."""
 

@@ -20,11 +20,6 @@ from csp.rules.base import as_rule, parts_of
 from csp.tables.codes import text_codes
 from csp.tables.table import Table
 
-__all__ = [
-    "as_released", "check_nesting", "check_options", "check_same_records", "check_words",
-    "check_zeros", "judged_together",
-]  # fmt: skip
-
 
 def check_zeros(rules: Rule | str) -> None:
     """Refuse rules to which zeros are sensitive.

@@ -22,8 +22,6 @@ from csp.formats.files import Together, written_together
 from csp.release.release import Release
 from csp.release_file import read_release, write_protected
 
-__all__ = ["read", "write"]
-
 MEMORY = "session.json"
 """File by which a later session knows what was asked and released."""
 

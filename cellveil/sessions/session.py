@@ -38,8 +38,6 @@ from csp.tables.codes import text_codes
 from csp.tables.columns import column_names, named_columns, native_frame, read_columns
 from csp.tables.table import Table
 
-__all__ = ["Session"]
-
 
 class Session(metaclass=Guided):
     """All tables of one data set: each is protected beside those before it.

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from csp.tables.codes import Labels
 from csp.tables.table import Table
 
-__all__ = ["Boxes"]
-
 Box = tuple[NDArray[np.int64], NDArray[np.int64]]
 _Partners = tuple[NDArray[np.int64], NDArray[np.int64]]
 

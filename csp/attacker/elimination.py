@@ -19,8 +19,6 @@ from csp.attacker.integer_matrices import solve
 from csp.clock import UNLIMITED, Clock
 from csp.errors import OutOfTime
 
-__all__ = ["determined", "entries", "solved", "whole_direction"]
-
 # Time of an exact dense solution, over the cube of its size; measured on one core.
 _SECONDS = 6e-9
 

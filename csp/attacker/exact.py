@@ -19,8 +19,6 @@ from csp.attacker.view import View, largest_room
 from csp.clock import UNLIMITED, Clock
 from csp.exact import UNBOUNDED
 
-__all__ = ["basic_solution", "common_denominator", "dual_bound", "is_deviation", "rationalise"]
-
 # Denominators seen at vertices of margin systems; each divides one of these.
 _DENOMINATORS = (1, 2, 3, 4, 6, 12, 60, 2520, 27720)
 

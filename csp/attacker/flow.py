@@ -18,8 +18,6 @@ from csp.attacker.maxflow import KERNELS, Graph, HalfArcs, Targets, working_spac
 from csp.attacker.view import NOTHING, Extreme, View
 from csp.clock import UNLIMITED, Clock
 
-__all__ = ["FlowEngine", "Network", "as_network", "half_arcs"]
-
 # Capacity that stands for none: twice it still fits int64, so residuals cannot overflow.
 ENDLESS = 2**60
 

@@ -15,8 +15,6 @@ from csp.errors import CertificateError, InputError, argument
 from csp.exact import UNBOUNDED
 from csp.highs import Model, Status
 
-__all__ = ["FURTHEST", "integer_extreme"]
-
 FURTHEST = 10**9
 """Units beyond which integer programs are refused: tolerances are absolute, and so are floats."""
 

@@ -12,15 +12,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-__all__ = [
-    "generates_whole_lattice",
-    "inverse",
-    "null_vectors",
-    "reduced_rows",
-    "short_basis",
-    "solve",
-]
-
 Rows = Sequence[Sequence[int]]
 
 

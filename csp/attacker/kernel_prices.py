@@ -14,8 +14,6 @@ from csp.attacker import kernel_simplex
 from csp.attacker.kernel_simplex import pivot
 from csp.compiled import Kernels
 
-__all__ = ["KERNELS"]
-
 _NEAR = 1e-9
 
 _FAR = 1e15

@@ -22,8 +22,6 @@ from csp.exact import UNBOUNDED
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["KEEPS", "KERNELS", "MISSES", "UNDECIDED", "KernelForm"]
-
 MISSES, KEEPS, UNDECIDED = 0, 1, 2
 """Whether a pattern keeps all levels of a table."""
 

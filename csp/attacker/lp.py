@@ -25,8 +25,6 @@ from csp.errors import CertificateError, OutOfTime
 from csp.exact import UNBOUNDED
 from csp.highs import Basis, Model, Position, Status
 
-__all__ = ["LpEngine"]
-
 # How often a basis is refined, and the unit of a refinement in units of the one before.
 _REFINEMENTS = 4
 _FINER = 2.0**-20

@@ -14,10 +14,6 @@ from numpy.typing import NDArray
 
 from csp.compiled import Kernels
 
-__all__ = [
-    "KERNELS", "Graph", "HalfArcs", "Targets", "Work", "ends", "orient", "push", "working_space",
-]  # fmt: skip
-
 KERNELS = Kernels(__name__, "push", "grown", "ends", "orient")
 
 

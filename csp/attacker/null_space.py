@@ -21,8 +21,6 @@ from csp.errors import CertificateError
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["MOST_ENTRIES", "null_space"]
-
 MOST_ENTRIES = 2_000_000
 """Entries of a basis, and of the rows on the way to it, beyond which it is not worth having."""
 

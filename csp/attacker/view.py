@@ -17,11 +17,6 @@ from csp.tables.table import Table
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = [
-    "NOTHING", "Deviation", "Extreme", "View", "components", "graph_parts", "largest_room",
-    "positions",
-]  # fmt: skip
-
 NOTHING = np.empty(0, np.int64)
 """No cells, no rows."""
 NOTHING.flags.writeable = False

@@ -34,8 +34,6 @@ from csp.rules import union_sensitive
 from csp.tables.cross.html import notebook_facts
 from csp.tables.patterns import as_pattern
 
-__all__ = ["Audit", "audit", "follow", "judge", "verified"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Audit:

@@ -34,8 +34,6 @@ from csp.exact import UNBOUNDED
 from csp.problem.requirements import room
 from csp.tables.table import Table
 
-__all__ = ["Certificate", "Claim", "reached"]
-
 # Vectors checked together: a table may have millions, whose products would fill the memory.
 _AT_ONCE = 4000
 

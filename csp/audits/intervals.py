@@ -16,15 +16,6 @@ from csp.names.calls import expect, named_errors
 from csp.tables.patterns import as_pattern
 from csp.tables.table import Table
 
-__all__ = [
-    "Intervals",
-    "as_arrays",
-    "as_positions",
-    "claims_of",
-    "interval_claims",
-    "intervals",
-]
-
 # Cells followed between two looks at the clock, and cells whose integer programs are.
 _SLICE = 64
 _INTEGER_SLICE = 8

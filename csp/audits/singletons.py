@@ -19,8 +19,6 @@ from csp.problem.requirements import room
 from csp.problem.singletons import Attackers
 from csp.tables.table import Table
 
-__all__ = ["settle_singletons"]
-
 # Boxes looked at for a cell before and after the engine has judged many cells at once.
 _FEW_BOXES = 1000
 _MANY_BOXES = 20_000

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from csp.audits.claims import Claim
 from csp.problem.problem import Problem
 
-__all__ = ["Violation", "largest_levels", "misplaced", "short_of_levels"]
-
 
 @dataclass(frozen=True, slots=True)
 class Violation:

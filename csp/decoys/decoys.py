@@ -22,8 +22,6 @@ from csp.exact import Number, ceil_fraction, exact, number_text, read_fraction
 from csp.formats.reading import as_object
 from csp.tables.table import Table
 
-__all__ = ["Decoys"]
-
 _COIN, _NOISE = 64, 16
 _RAREST = Fraction(1, 2**32)
 _STEPS = 14

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from csp.problem.problem import Problem
 
-__all__ = ["Guarantee"]
-
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:

@@ -14,8 +14,6 @@ from typing import Any, NoReturn
 from csp.errors import InputError
 from csp.formats.reading import read_bytes
 
-__all__ = ["SHORTEST_KEY", "Key"]
-
 SHORTEST_KEY = 16
 """Bytes that a key has at least."""
 

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from csp.attacker.elimination import entries
 from csp.tables.table import Table
 
-__all__ = ["predicted"]
-
 _ROUNDS = 30
 
 

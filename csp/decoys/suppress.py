@@ -24,8 +24,6 @@ from csp.problem.problem import Problem
 from csp.solve import Suppression, suppress
 from csp.solve.result import in_measure
 
-__all__ = ["Defended", "defend", "settle"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Defended:

@@ -19,8 +19,6 @@ from csp.exact import ceil_fraction, exact, number_text, units_text
 from csp.problem.problem import Problem
 from csp.tables.table import Table
 
-__all__ = ["Wide"]
-
 
 @dataclass(frozen=True, slots=True)
 class Wide:

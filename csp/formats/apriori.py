@@ -14,8 +14,6 @@ from csp.exact import read_decimal
 from csp.formats.files import Together, joined
 from csp.formats.reading import MAX_BYTES, read_text
 
-__all__ = ["Statement", "read_amount", "read_apriori", "write_apriori"]
-
 WORDS = {
     "s": ("safe, whatever the rules say", 0),
     "u": ("unsafe: sensitive, and so suppressed and protected", 0),

@@ -22,15 +22,6 @@ from csp.formats.reading import chunks, encoding_name, regular_file
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = [
-    "SEPARATORS",
-    "TITLE",
-    "TextFile",
-    "check_plain",
-    "header",
-    "open_text",
-]
-
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 DECIMALS = (".", ",")
 TITLE = "line 1 has fewer fields than line 2 and looks like a title above the header: remove it"

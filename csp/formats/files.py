@@ -25,16 +25,6 @@ try:
 except ImportError:  # Windows: drafts of dead runs are left for their owner to delete
     fcntl = None  # type: ignore[assignment]
 
-__all__ = [
-    "Together",
-    "atomic_writer",
-    "check_writable",
-    "csv_writer",
-    "joined",
-    "names_taken",
-    "written_together",
-]
-
 names_taken: ContextVar[list[str] | None] = ContextVar("names_taken", default=None)
 """Collects the files that took their names, for a program that says what an interrupt left."""
 

@@ -13,8 +13,6 @@ from csp.errors import InputError
 from csp.exact import read_whole
 from csp.formats.reading import MAX_DESCRIPTION_BYTES, read_text
 
-__all__ = ["Metadata", "Variable", "read_metadata"]
-
 # Tags that stand alone, and those that carry words.
 _FLAGS = frozenset(
     {"RECODEABLE", "NUMERIC", "WEIGHT", "HIERARCHICAL", "HOLDING", "STATUS", "FREQUENCY"}

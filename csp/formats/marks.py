@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from csp.errors import InputError, argument
 from csp.formats.delimited import Opened, TextFile
 
-__all__ = ["undeclared_na", "with_points", "without_missing"]
-
 _COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+", re.ASCII)
 _GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}", re.ASCII)
 

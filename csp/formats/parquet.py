@@ -15,8 +15,6 @@ from csp.formats.reading import regular_file
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["connected", "is_parquet", "literal", "open_parquet"]
-
 _MOST_ROWS = 2**30
 
 

@@ -20,20 +20,6 @@ from typing import Any, BinaryIO, NoReturn
 from csp.errors import InputError
 from csp.exact import read_whole
 
-__all__ = [
-    "MAX_BYTES",
-    "MAX_DATA_BYTES",
-    "MAX_DESCRIPTION_BYTES",
-    "as_object",
-    "chunks",
-    "decoded",
-    "encoding_name",
-    "read_bytes",
-    "read_json",
-    "read_text",
-    "regular_file",
-]
-
 MAX_BYTES = 2**30
 """Most bytes, after unpacking, of a file that is read as a whole (JJ, asc, a release and its
 cells): 20 million cells, the most that a table may have, take less."""

@@ -11,8 +11,6 @@ from pathlib import Path
 from csp.errors import InputError
 from csp.formats.reading import MAX_DESCRIPTION_BYTES, read_text
 
-__all__ = ["Recoding", "read_recoding"]
-
 _TREE = "<TREERECODE>"
 _HEADS = frozenset(
     {"old", "new", "code", "from", "to", "group", "recode", "alt", "neu", "von", "nach", "source",

@@ -14,18 +14,6 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 from csp.errors import InputError
 from csp.names.guesses import ADVICE, argument_for
 
-__all__ = [
-    "asked_as",
-    "check_choice",
-    "check_known",
-    "expect",
-    "named",
-    "named_all",
-    "named_errors",
-    "named_init",
-    "whole_number",
-]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")

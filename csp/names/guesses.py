@@ -7,8 +7,6 @@ from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["ADVICE", "Guided", "argument_for", "unknown_name"]
-
 _CELLS = "Table.from_frame, which takes a cross table, pivot table or groupby result as it is"
 _RECORDS = "Table.from_microdata (one record per row) or Table.from_frame (one cell per row)"
 _CROSSTAB = "cellveil.crosstab(index, columns, values, rules=...)"

@@ -12,8 +12,6 @@ from typing import Any
 from csp.names.calls import named
 from csp.names.guesses import unknown_name
 
-__all__ = ["lazily"]
-
 
 def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Make ``__getattr__``, ``__dir__`` and ``__all__`` of a package that is cheap to import.

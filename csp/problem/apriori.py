@@ -16,8 +16,6 @@ from csp.formats.apriori import Statement
 from csp.problem.problem import Problem
 from csp.tables.table import Table
 
-__all__ = ["apply_apriori"]
-
 _LETTERS = {"s": "s", "u": "u", "p": "z", "m": "x"}
 
 

@@ -22,13 +22,12 @@ from csp.errors import InputError, NotAdditive
 from csp.exact import MAX_VALUE, UNBOUNDED, read_decimal, read_whole
 from csp.formats.files import Together, joined
 from csp.formats.reading import read_text
-from csp.problem.problem import STATUS, Problem
+from csp.problem.problem import Problem
+from csp.tables.patterns import STATUS
 from csp.tables.table import Table
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-__all__ = ["read_jj", "write_jj"]
 
 COLUMNS = ("id", "value", "cost", "status", "lb", "ub", "lpl", "upl", "spl")
 MEMBERS = re.compile(r"(?:\s*\d+\s*\(\s*[+-]?\d+(?:\.0*)?\s*\))*\s*")

@@ -17,8 +17,6 @@ from csp.tables.table import Table
 if TYPE_CHECKING:
     from csp.rules import Rule
 
-__all__ = ["STATUS", "Problem"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Problem:

@@ -11,8 +11,6 @@ from csp.exact import UNBOUNDED
 from csp.problem.problem import Problem
 from csp.tables.table import Table
 
-__all__ = ["DOWN", "SLIDE", "UP", "Needs", "implied_levels", "room", "shared_levels"]
-
 UP, DOWN, SLIDE = 0, 1, 2
 
 

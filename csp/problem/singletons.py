@@ -13,8 +13,6 @@ from csp.rules.base import counts_of, sides_of
 from csp.tables.contributors import Contributors
 from csp.tables.table import Table
 
-__all__ = ["Attackers", "Insider", "insiders"]
-
 
 @dataclass(frozen=True, slots=True)
 class Insider:

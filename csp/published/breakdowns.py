@@ -22,8 +22,6 @@ from scipy.sparse import csr_array, vstack
 from csp.published.cells import Published, unbound_notes
 from csp.tables.codes import Labels
 
-__all__ = ["Breakdown", "breakdowns", "rows_of_breakdowns", "with_breakdowns"]
-
 _MOST = 150
 """Codes of a dimension up to which runs and pairs are compared."""
 

@@ -29,8 +29,6 @@ from csp.tables.units import MAX_DECIMALS
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["Published", "published_cells", "unbound_notes"]
-
 MOST_CELLS = 20_000_000
 """Cells of a cube up to which rows that are missing are filled in."""
 

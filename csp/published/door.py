@@ -29,8 +29,6 @@ from csp.published.told import PublishedOptions, Roles, Told
 from csp.tables.columns import column_names, read_columns
 from csp.tables.hierarchies.totals import is_total
 
-__all__ = ["grid_of", "grid_of_bytes", "read_published", "roles_of", "with_places"]
-
 _ROW = re.compile(r"^row ([0-9]+)(?=:)")
 _ROWS = re.compile(r"^rows ([0-9]+) and ([0-9]+)(?= are both)")
 

@@ -11,8 +11,6 @@ from typing import Any
 from csp.errors import InputError, argument
 from csp.exact import read_decimal
 
-__all__ = ["Convention", "Entry", "convention_of", "read_entry", "sign_of"]
-
 _BLANKS = "\u00a0\u202f\u2009\u2007"
 _MINUS = str.maketrans("\u2212\u2013\u2010\u2011", "----")
 _NUMBER = re.compile(r"[+-]?[0-9](?:[0-9 .,'\u2019]*[0-9])?|[+-]?[.,][0-9]+")

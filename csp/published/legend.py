@@ -9,8 +9,6 @@ from typing import Any
 from csp.published.entries import sign_of
 from csp.published.grids.kinds import is_number
 
-__all__ = ["legend_of"]
-
 _FIRST, _LAST = 30, 100
 """Lines at the top and at the end of a table among which a legend is looked for."""
 

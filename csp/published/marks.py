@@ -14,17 +14,6 @@ from fractions import Fraction
 
 from csp.errors import InputError, argument
 
-__all__ = [
-    "EVERY_OFFICE",
-    "OFFICES",
-    "PRINTED",
-    "Marks",
-    "Printing",
-    "Range",
-    "check_office",
-    "marks_of",
-]
-
 Range = tuple[Fraction | int, Fraction | int | None]
 """Least and largest value that a sign stands for; None for no end."""
 

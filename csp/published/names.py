@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["FLAGS", "OTHERS", "VALUES", "are_flags", "flags_of"]
-
 VALUES = (
     "obs_value", "value", "values", "wert", "v4_0", "v4_1", "freq", "count", "n", "emp",
 )  # fmt: skip

@@ -15,8 +15,6 @@ from csp.exact import number_text
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["Rounding", "guessed", "told_slack"]
-
 _BASES = (1000, 500, 100, 50, 10, 5, 3)
 """Bases of rounding that are recognised."""
 

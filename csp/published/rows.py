@@ -19,8 +19,6 @@ from csp.published.marks import EVERY_OFFICE, Marks, Range, marks_of
 from csp.published.told import Told
 from csp.tables.units import MAX_DECIMALS
 
-__all__ = ["Rows", "alike", "plain_item"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:

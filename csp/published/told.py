@@ -11,8 +11,6 @@ from csp.exact import Number, exact
 from csp.published.marks import EVERY_OFFICE, OFFICES, Marks
 from csp.tables.hierarchies.hierarchy import Hierarchy
 
-__all__ = ["CellOptions", "PublishedOptions", "Roles", "Told"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class CellOptions:

@@ -20,8 +20,6 @@ from csp.tables.table import Table
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["ONLY_FRACTIONS", "agreeing", "check_published", "complete"]
-
 _ROUNDS = 6
 
 # Suppressed cells up to which the program for them takes a millisecond.

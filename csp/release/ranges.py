@@ -25,8 +25,6 @@ from csp.release.completion import complete
 from csp.release.release import Release
 from csp.tables.table import Table
 
-__all__ = ["Ranges", "grid_units", "inside", "outward", "published_as"]
-
 _GAP = 0.1
 """How far from the middle, in proportion to the best, a table of whole units may be."""
 

@@ -25,8 +25,6 @@ from csp.tables.units import finer
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["Release"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Release(metaclass=Guided):

@@ -12,8 +12,6 @@ from csp.problem.problem import Problem
 from csp.release.release import Release
 from csp.tables.codes import Labels
 
-__all__ = ["result_columns"]
-
 
 def result_columns(problem: Problem, release: Release, *, reveal: bool = False) -> dict[str, Any]:
     """Columns of a result: dimensions, value, status, published.

@@ -20,8 +20,6 @@ from csp.rounding.small_counts import small_part
 from csp.solve.ilp.solvers import Solver, check_solver
 from csp.tables.table import Table
 
-__all__ = ["base_units", "round_table"]
-
 
 @named_errors
 def round_table(

@@ -22,8 +22,6 @@ from csp.tables.codes import Labels
 if TYPE_CHECKING:
     from scipy.sparse import csc_array
 
-__all__ = ["improve", "some_choice"]
-
 _SIZES = (3, 4, 6)
 """Codes that are chosen anew together, one size after the other."""
 

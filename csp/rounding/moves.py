@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from csp.release.release import Release
 
-__all__ = ["inner_sums", "reached"]
-
 
 def inner_sums(table: Table) -> csr_array | None:
     """Return what each cell sums: rows of cells, columns of inner cells in their order.

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from csp.decoys.key import Key
 
-__all__ = ["Neighbours", "coins"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Neighbours:

@@ -16,8 +16,6 @@ from csp.clock import Clock
 from csp.highs import Status
 from csp.rounding.neighbours import Neighbours
 
-__all__ = ["Vertex", "lower_bound", "vertex"]
-
 _FINE = 2**20
 """Prices are rounded to this fraction of a unit before they bound the optimum exactly."""
 

@@ -18,8 +18,6 @@ from csp.tables.codes import Labels, text_codes
 from csp.tables.columns import read_columns
 from csp.tables.table import Table
 
-__all__ = ["Noisy", "Perturbed", "noisy_table"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Perturbed(metaclass=Guided):

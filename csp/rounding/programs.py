@@ -19,8 +19,6 @@ from csp.rounding.improvement import improve, some_choice
 from csp.rounding.neighbours import Neighbours
 from csp.solve.ilp.solvers import Solver, bound_of, solve
 
-__all__ = ["Choice", "chosen", "relaxed"]
-
 _MANY = 2_000
 """Cells to choose for, from which on a first choice is looked for before the whole program.
 

@@ -16,8 +16,6 @@ from csp.tables.codes import Labels
 from csp.tables.cross.frames import columns_to_frame
 from csp.tables.cross.html import cell_texts, notebook_table
 
-__all__ = ["Rounded"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Rounded(Perturbed):

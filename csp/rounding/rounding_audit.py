@@ -23,8 +23,6 @@ from csp.problem.problem import Problem
 from csp.rounding.moves import reached
 from csp.rounding.perturbed import Perturbed
 
-__all__ = ["RoundingAudit", "audit_rounding", "check_no_unions"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RoundingAudit:

@@ -16,8 +16,6 @@ from csp.exact import UNBOUNDED
 from csp.rounding.moves import inner_sums
 from csp.tables.table import Table
 
-__all__ = ["small_part", "small_range"]
-
 
 def small_part(table: Table, base: int) -> Table:
     """Return a table of the inner cells below the base, zeros for all others, and their sums.

@@ -20,19 +20,6 @@ from csp.rules.words import Word, register
 from csp.tables.contributors import Contributors
 from csp.tables.table import Table
 
-__all__ = [
-    "AnyOf",
-    "Custom",
-    "Rule",
-    "as_rule",
-    "counts_of",
-    "is_count_table",
-    "percent_of_value",
-    "set_parameter",
-    "sides_of",
-    "whole_units",
-]
-
 
 class Rule(ABC):
     """A rule takes a table and says which of its cells are sensitive.

@@ -24,8 +24,6 @@ from csp.rules.sensitivity import Sensitivity
 from csp.rules.words import Word
 from csp.tables.table import Table
 
-__all__ = ["PQ", "Concentration", "Dominance", "Form", "PPercent"]
-
 
 @dataclass(frozen=True, slots=True)
 class Form:

@@ -23,16 +23,6 @@ from csp.tables.microdata.repeats import repeats_note
 from csp.tables.table import Table
 from csp.tables.units import column_units, is_gap
 
-__all__ = [
-    "COUNTS",
-    "VALUES",
-    "ColumnFacts",
-    "Inspection",
-    "TableFacts",
-    "inspect",
-    "inspect_tables",
-]
-
 VALUES = ("P(10,1)", "P(15,1)", "NK(1,75)", "NK(2,85)", "FREQ(3,10)", "FREQ(5,10)")
 """Rules that are tried on tables of values."""
 

@@ -15,8 +15,6 @@ from csp.rules.concentration import Dominance
 from csp.rules.frequency import Manual
 from csp.rules.words import Word, every_rule
 
-__all__ = ["parse_rules"]
-
 LONGEST = 10_000
 """Most characters of a text of rules; a dozen words have 200."""
 

@@ -12,9 +12,6 @@ from csp.errors import InputError
 from csp.exact import UNBOUNDED
 from csp.tables.table import Table
 
-__all__ = ["Sensitivity"]
-
-
 _NOT_GIVEN = np.zeros(0, dtype=bool)
 
 

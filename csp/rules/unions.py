@@ -25,8 +25,6 @@ from csp.rules.frequency import Manual, MinFrequency, Zero
 from csp.tables.contributors import Contributors
 from csp.tables.table import Table
 
-__all__ = ["every_union_sensitive", "union_sensitive"]
-
 
 def union_sensitive(
     rule: Rule, table: Table, cells: Sequence[int] | NDArray[np.integer[Any]]

@@ -10,8 +10,6 @@ from typing import Any
 
 from csp.exact import Number
 
-__all__ = ["Word", "every_rule", "register"]
-
 
 @dataclass(frozen=True, slots=True)
 class Word:

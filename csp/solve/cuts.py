@@ -21,11 +21,6 @@ from csp.exact import UNBOUNDED
 from csp.problem.problem import Problem
 from csp.problem.requirements import room
 
-__all__ = [
-    "Cut", "CutFactory", "Side", "broken", "budget_cut", "cover_cut", "least_weight", "needy",
-    "no_good", "outside_cut", "round_up", "smallest_step", "whole_multipliers",
-]  # fmt: skip
-
 # Share of a float bound by which some roundings may be off.
 _ROUNDING = 2.0**-50
 

@@ -8,8 +8,6 @@ from csp.problem.problem import Problem
 from csp.solve.incumbent import Incumbent
 from csp.solve.result import Suppression
 
-__all__ = ["EVERYTHING", "everything_suppressed", "grace"]
-
 EVERYTHING = "no pattern was found in time: everything is suppressed that may be"
 """Note of a result that is only that."""
 

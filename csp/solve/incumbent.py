@@ -19,8 +19,6 @@ from csp.problem.problem import Problem
 from csp.solve.cuts import round_up, smallest_step
 from csp.solve.result import Progress, ProgressCallback, Suppression, cost_of
 
-__all__ = ["NONE_IN_TIME", "Incumbent", "Shown", "left_out"]
-
 # Share of the largest cost of a free cell that a float solver may take for nothing.
 _TELLS = 1e-6
 

@@ -24,8 +24,6 @@ from csp.solve.cuts import needy
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["KernelForm", "expensive_first"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KernelForm:

@@ -18,8 +18,6 @@ from csp.solve.result import Suppression
 from csp.tables.codes import Labels
 from csp.tables.table import Table
 
-__all__ = ["BINARY_UP_TO", "label_order", "reordered", "restored"]
-
 BINARY_UP_TO = 2000
 """Number of cells up to which patterns are compared as binary numbers (part of the mechanism)."""
 

@@ -18,11 +18,6 @@ from csp.solve.incumbent import Incumbent
 from csp.solve.result import Suppression
 from csp.tables.patterns import as_pattern
 
-__all__ = [
-    "OwnMethod", "completed", "name_of", "pattern_of", "safe_start", "solve_by_function",
-    "some_of",
-]  # fmt: skip
-
 OwnMethod = Callable[[Problem], Any]
 """A function that gives the pattern of a problem, in any form that `csp.audit` takes."""
 

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from csp.audits.audit import Audit
 from csp.problem.problem import Problem
 
-__all__ = ["Progress", "ProgressCallback", "SearchOptions", "Suppression", "cost_of"]
-
 # Gaps are told in steps while a run lasts. An unproven gap within 1/k says that at least k units of
 # cost, and so perhaps k secondary cells, are in the pattern; it is told only where that is at most
 # a tenth of the suppressed cells.

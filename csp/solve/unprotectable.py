@@ -7,8 +7,6 @@ from csp.clock import UNLIMITED, Clock
 from csp.errors import Unprotectable, argument
 from csp.problem.problem import Problem
 
-__all__ = ["fully_suppressed", "no_union_safe_pattern", "unprotectable"]
-
 
 def fully_suppressed(problem: Problem, *, integer: bool = False, clock: Clock = UNLIMITED) -> Audit:
     """Judge the pattern of all cells that may be suppressed.

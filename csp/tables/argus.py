@@ -22,16 +22,6 @@ from csp.tables.codes import text_codes
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.hrc import parse_hrc
 
-__all__ = [
-    "Metadata",
-    "TableData",
-    "Variable",
-    "hierarchies",
-    "read_metadata",
-    "read_microdata",
-    "read_table_data",
-]
-
 # Variables with one of these tags hold numbers.
 _NUMBERS = frozenset({"NUMERIC", "WEIGHT", "FREQUENCY", "MAXSCORE", "COSTVAR", "COST", "SHADOW"})
 

@@ -15,8 +15,6 @@ from csp.tables.units import is_missing, unmasked
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["Cells", "T", "as_flags", "marks_of", "set_array"]
-
 
 class Cells(Protocol):
     """Cells with values and labels, bound by relations; `csp.Table` says what each part is."""

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from csp.errors import InputError
 from csp.tables.units import is_missing
 
-__all__ = ["Labels", "cell_name", "numbered_codes", "numbered_owners", "text_codes"]
-
 _BLOCK = 2**16
 """Labels that are made at once while all of them are read."""
 

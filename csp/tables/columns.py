@@ -27,24 +27,6 @@ from csp.formats.parquet import connected, is_parquet, open_parquet
 from csp.formats.reading import encoding_name
 from csp.tables.units import unmasked
 
-__all__ = [
-    "LIBRARIES",
-    "Columns",
-    "TextFile",
-    "WholeFile",
-    "check_names",
-    "column_names",
-    "file_note",
-    "is_ibis",
-    "is_relation",
-    "library_of",
-    "named_columns",
-    "native_frame",
-    "plain_relation",
-    "read_columns",
-    "read_whole",
-]
-
 LIBRARIES = ("pandas", "polars", "pyarrow")
 """Libraries whose frames come back to their caller."""
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 
-__all__ = ["Contributors"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Contributors:

@@ -19,8 +19,6 @@ from csp.tables.hierarchies.totals import unnoticed_totals
 from csp.tables.margins import check_size, cube_labels, cube_relations, least_values, sum_up
 from csp.tables.units import NotUnits, to_units, unmasked
 
-__all__ = ["table_from_array"]
-
 
 def table_from_array(
     make: Callable[..., T],

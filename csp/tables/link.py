@@ -22,8 +22,6 @@ from csp.tables.units import finer
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["labels_within", "link", "subset_words"]
-
 _ENTRY = np.dtype([("cell", ">u8"), ("sign", ">u8")])
 
 

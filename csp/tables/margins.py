@@ -19,19 +19,6 @@ from csp.tables.memory import check_memory
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = [
-    "MAX_CELLS",
-    "check_size",
-    "codes_along",
-    "cube_labels",
-    "cube_relations",
-    "least_values",
-    "sparse_labels",
-    "sparse_relations",
-    "sum_up",
-    "totals_of",
-]
-
 MAX_CELLS = 20_000_000
 """Most cells of one table, whatever the memory."""
 

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from csp.errors import InputError
 
-__all__ = ["available_memory", "check_memory", "memory_size", "size_text", "taken_memory"]
-
 _MEMINFO = Path("/proc/meminfo")
 _STATM = Path("/proc/self/statm")
 _GROUP = Path("/sys/fs/cgroup")

@@ -15,8 +15,6 @@ from csp.errors import InputError
 from csp.tables.cells import Cells, marks_of
 from csp.tables.units import is_missing
 
-__all__ = ["STATUS", "SUPPRESSED", "as_pattern"]
-
 STATUS = {
     "u": "primary: must be suppressed and protected",
     "s": "may be suppressed",

@@ -28,8 +28,6 @@ from csp.tables.microdata.options import MicrodataOptions
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["Part", "Table"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:

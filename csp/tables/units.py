@@ -14,20 +14,6 @@ from numpy.typing import NDArray
 from csp.errors import InputError, argument
 from csp.exact import MAX_DIGITS, MAX_VALUE, UNBOUNDED, read_decimal
 
-__all__ = [
-    "GAPS",
-    "MAX_DECIMALS",
-    "MOST_DECIMALS",
-    "NotUnits",
-    "check_rounding",
-    "column_units",
-    "finer",
-    "is_gap",
-    "is_missing",
-    "to_units",
-    "unmasked",
-]
-
 MAX_DECIMALS = 9
 """Most decimal places that are looked for when the caller names none."""
 

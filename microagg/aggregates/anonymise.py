@@ -32,8 +32,6 @@ from microagg.aggregates.verify import Case
 from microagg.records import Ints, check_k, read_records
 from microagg.variety import Variety, varieties_of, with_contributors
 
-__all__ = ["METHODS", "aggregate_anonymise"]
-
 METHODS = ("best", "aggranon", "mondrian", "hybrid", "narrow")
 
 # Steps of dynamic programming (records times k times attributes) that are worth waiting for.

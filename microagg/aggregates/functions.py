@@ -24,19 +24,6 @@ from microagg.aggregates.spreads import (
 )
 from microagg.records import Ints
 
-__all__ = [
-    "LARGEST",
-    "RANGE",
-    "VARIANCE",
-    "Aggregate",
-    "Continuous",
-    "Linear",
-    "Monotone",
-    "reach",
-    "read_aggregates",
-    "read_tolerance",
-]
-
 
 @dataclass(frozen=True)
 class Linear:

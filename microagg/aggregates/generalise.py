@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.compiled import Kernels
-from microagg.aggregates.functions import LARGEST, Aggregate, Linear, reach
+from microagg.aggregates.functions import Aggregate, Linear, reach
+from microagg.aggregates.spreads import LARGEST
 from microagg.records import Bools, Ints
-
-__all__ = ["generalise", "generalise_fully"]
 
 Ranges = tuple[Ints, Ints]
 

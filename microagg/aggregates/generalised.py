@@ -17,8 +17,6 @@ from csp.tables.cross.frames import columns_to_frame
 from microagg.aggregates.functions import Aggregate, Linear, reach
 from microagg.records import Bools, Frozen, Ints
 
-__all__ = ["Domains", "Generalised", "Residual", "residual_disclosure", "width_sums"]
-
 
 @dataclass(frozen=True)
 class Residual:

@@ -14,18 +14,6 @@ from microagg.partitions.methods.mondrian import mondrian_labels
 from microagg.records import Bools, Ints
 from microagg.variety import Variety
 
-__all__ = [
-    "cheapest_runs",
-    "consecutive",
-    "exposed",
-    "free_runs",
-    "mixed",
-    "mondrian_groups",
-    "sorted_by",
-    "unvaried",
-    "with_helpers",
-]
-
 KERNELS = Kernels(__name__, "lonely", "cut_runs")
 
 _SMALL = 500_000

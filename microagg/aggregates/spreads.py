@@ -11,15 +11,6 @@ import numpy as np
 from csp.errors import InputError
 from microagg.records import Ints
 
-__all__ = [
-    "LARGEST",
-    "check_corners",
-    "range_ends",
-    "range_of",
-    "variance_ends",
-    "variance_of",
-]
-
 LARGEST = 2**61
 """Bound on aggregates, so that differences of two of them fit int64."""
 

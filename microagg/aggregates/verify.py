@@ -32,9 +32,6 @@ from microagg.aggregates.spreads import check_corners
 from microagg.records import Ints, Records, check_k, read_records
 from microagg.variety import Variety, varieties_of, with_contributors
 
-__all__ = ["Case", "candidate_counts", "is_aggregate_anonymous"]
-
-
 _Known = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
 
 

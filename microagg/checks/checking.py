@@ -16,17 +16,6 @@ from microagg.checks.reading import Attribute, Published, fraction_of, read_publ
 from microagg.checks.result import Anonymity, Diversity
 from microagg.records import Ints, count_different
 
-__all__ = [
-    "DISTANCES",
-    "DIVERSITIES",
-    "MISSING",
-    "anonymity",
-    "is_k_anonymous",
-    "is_l_diverse",
-    "is_p_sensitive",
-    "is_t_close",
-]
-
 MISSING = {
     "value": "a missing value equals a missing value and nothing else",
     "any": "a missing value may be any value, and the target's may be one that no record shows",

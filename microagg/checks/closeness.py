@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from microagg.records import Ints
 
-__all__ = ["equal_distances", "ordered_distances"]
-
 
 def ordered_distances(classes: Ints, codes: Ints) -> list[Fraction]:
     """Earth mover's distance of every class, neighbouring values 1 / (m - 1) apart.

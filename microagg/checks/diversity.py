@@ -16,8 +16,6 @@ import numpy as np
 
 from microagg.records import Ints
 
-__all__ = ["counts_of", "effective", "entropy_diverse", "largest_l"]
-
 NEAR = 1e-9
 """Relative distance below which floats do not decide."""
 

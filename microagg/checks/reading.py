@@ -17,19 +17,12 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 from csp.exact import exact
-from csp.tables.columns import (
-    TextFile,
-    WholeFile,
-    column_names,
-    named_columns,
-    read_columns,
-)
+from csp.formats.delimited import TextFile
+from csp.tables.columns import WholeFile, column_names, named_columns, read_columns
 from csp.tables.hierarchies.coding import missing_owner
 from csp.tables.microdata.repeats import repeats_note
 from csp.tables.units import is_missing
 from microagg.records import Frozen, Ints
-
-__all__ = ["Attribute", "Published", "fraction_of", "read_attributes", "read_published"]
 
 BLANKS = frozenset({"", "na", "nan", "<na>", "nat", "null", "none"})
 """Text that stands for a missing value, as the readers of numbers take it."""

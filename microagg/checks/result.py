@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from csp.names.calls import whole_number
 from microagg.records import Frozen, Ints
 
-__all__ = ["Anonymity", "Diversity"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Diversity(Frozen):

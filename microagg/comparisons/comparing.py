@@ -14,8 +14,6 @@ from microagg.comparisons.regression import regressions_of
 from microagg.comparisons.result import Utility
 from microagg.records import Floats
 
-__all__ = ["QUANTILES", "compared", "utility"]
-
 QUANTILES = (0.05, 0.25, 0.75, 0.95)
 """Beside the median."""
 

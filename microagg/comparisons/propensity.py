@@ -18,8 +18,6 @@ from csp.errors import InputError
 from microagg.comparisons.reading import TwoFiles
 from microagg.records import Floats
 
-__all__ = ["Propensity", "propensity_of"]
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Propensity:

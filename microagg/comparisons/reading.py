@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from csp.errors import InputError, argument
+from csp.formats.delimited import TextFile
 from csp.names.calls import check_known
 from csp.tables.columns import (
     LIBRARIES,
-    TextFile,
     column_names,
     library_of,
     named_columns,
@@ -23,8 +23,6 @@ from csp.tables.columns import (
 from microagg.entries import filled, floats_of, gaps_of
 from microagg.partitions.partition import MaskedFile
 from microagg.records import Floats, Records
-
-__all__ = ["TwoFiles", "columns_of", "read_two"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,8 +14,6 @@ from csp.names.calls import check_known
 from microagg.comparisons.reading import TwoFiles
 from microagg.records import Floats, Frozen
 
-__all__ = ["INTERCEPT", "Regression", "interval_overlap", "least_squares", "regressions_of"]
-
 INTERCEPT = "(intercept)"
 LEVEL = 0.95
 """Of the confidence intervals."""

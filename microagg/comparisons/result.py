@@ -14,8 +14,6 @@ from microagg.comparisons.propensity import Propensity
 from microagg.comparisons.regression import Regression
 from microagg.records import Frozen
 
-__all__ = ["PARTS", "Utility"]
-
 PARTS = ("columns", "correlations", "regressions")
 """Tables that a comparison can be shown as."""
 

@@ -22,8 +22,6 @@ from microagg.tables.contributions import sides_of_units
 from microagg.tables.forms import Forms, forms_of, strictest
 from microagg.variety import Variety
 
-__all__ = ["Asked", "Dropped", "Found", "Way", "check_most", "finished", "named_way"]
-
 
 @dataclass(frozen=True, slots=True)
 class Dropped:

@@ -21,8 +21,6 @@ from microagg.compliance.search import Task, squared_errors
 from microagg.partitions.means import in_clusters
 from microagg.records import Floats, Ints
 
-__all__ = ["CLOSE", "Columns", "Pricing", "generate", "membership"]
-
 CLOSE = 1e-9
 """Relative slack of a bound: the prices are floats."""
 

@@ -23,8 +23,6 @@ from microagg.records import check_k, records_to_mask
 from microagg.scaling import scaled
 from microagg.variety import varieties_of
 
-__all__ = ["METHODS", "comply"]
-
 WAYS: dict[str, type[Way]] = {way.name: way for way in (Suppress, Grow, Merge, Drop, Optimise)}
 
 METHODS = tuple(WAYS)

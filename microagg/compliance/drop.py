@@ -14,8 +14,6 @@ from microagg.compliance.search import Task, faults_of, grown, renumbered
 from microagg.partitions.partition import Partition
 from microagg.records import Ints
 
-__all__ = ["Drop", "drop_records", "fewest"]
-
 
 @dataclass(frozen=True, slots=True)
 class Drop:

@@ -9,8 +9,6 @@ from csp.errors import InputError, argument
 from microagg.compliance.asked import Asked, Found, finished
 from microagg.compliance.search import grown, renumbered
 
-__all__ = ["Grow"]
-
 
 @dataclass(frozen=True, slots=True)
 class Grow:

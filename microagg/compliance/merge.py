@@ -7,8 +7,6 @@ from typing import ClassVar
 
 from microagg.compliance.asked import Asked, Found, finished
 
-__all__ = ["Merge"]
-
 
 @dataclass(frozen=True, slots=True)
 class Merge:

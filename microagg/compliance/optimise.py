@@ -32,8 +32,6 @@ from microagg.compliance.set_partition import LISTED, cheapest_partition, listed
 from microagg.records import Floats, Ints
 from microagg.tables.forms import Forms
 
-__all__ = ["MOST", "Optimise", "optimised"]
-
 MOST = 20_000
 """Most records for which groups are generated."""
 

@@ -19,8 +19,6 @@ from microagg.records import Kept
 from microagg.tables.risk import judged
 from microagg.variety import fewest_values
 
-__all__ = ["Compliant", "certified"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Compliant(MaskedFile):

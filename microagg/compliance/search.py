@@ -19,20 +19,6 @@ from microagg.compliance.kernels.sensitivity import Demand
 from microagg.records import Bools, Floats, Ints
 from microagg.tables.forms import Forms
 
-__all__ = [
-    "Interrupted",
-    "Task",
-    "faults_of",
-    "grown",
-    "improved",
-    "joined",
-    "made_safe",
-    "means_of",
-    "renumbered",
-    "squared_error",
-    "squared_errors",
-]
-
 Progress = Callable[[str, float], None]
 
 KERNELS = Kernels(

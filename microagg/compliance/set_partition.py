@@ -11,8 +11,6 @@ from microagg.compliance.column_generation import Columns, Pricing, membership
 from microagg.compliance.search import Task, renumbered
 from microagg.records import Ints
 
-__all__ = ["LISTED", "cheapest_partition", "listed"]
-
 WHOLE_SECONDS = 60.0
 """Most seconds for the integer program over the groups found."""
 

@@ -31,9 +31,6 @@ from microagg.tables.forms import largest_read
 from microagg.tables.identities import Identity, as_identities
 from microagg.variety import fewest_values
 
-__all__ = ["Suppress", "Suppressed", "cluster_problem", "paired", "suppress_clusters"]
-
-
 _SEARCH = 0.8
 """Share of the time for the search; the rest is for the audit."""
 

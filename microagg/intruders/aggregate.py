@@ -24,8 +24,6 @@ from microagg.aggregates.generalised import Generalised
 from microagg.aggregates.verify import Case
 from microagg.records import Frozen, Ints, Records
 
-__all__ = ["AggregateAttack", "aggregate_attack", "candidates_of"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class AggregateAttack(Frozen):

@@ -18,8 +18,6 @@ from microagg.records import Bools, Frozen, Ints, Records
 from microagg.tables.clusters import bounds_of
 from microagg.tables.contributions import largest
 
-__all__ = ["Insiders", "insiders"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Insiders(Frozen):

@@ -32,8 +32,6 @@ from microagg.scaling import scaled
 from microagg.tables.contributions import sides_of_units
 from microagg.tables.forms import Forms, forms_of
 
-__all__ = ["CraftedClusters", "OpeningLie", "crafted_clusters", "lie_bound", "opening_lie"]
-
 NOTHING = -1
 """Excess of an estimate that cannot be made, since the cell is suppressed."""
 

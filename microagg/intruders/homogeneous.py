@@ -17,8 +17,6 @@ from csp.tables.cross.frames import columns_to_frame
 from microagg.checks.reading import Attribute, fraction_of, read_published
 from microagg.records import Frozen, Ints
 
-__all__ = ["Homogeneity", "homogeneity"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Homogeneity(Frozen):

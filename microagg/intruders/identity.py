@@ -24,8 +24,6 @@ from microagg.compliance.suppress import Suppressed
 from microagg.records import Bools, Frozen
 from microagg.tables.clusters import ClusterTable
 
-__all__ = ["VERDICTS", "IdentityAttack", "identity_attack"]
-
 VERDICTS = {
     "exact": "the sum, and so the mean, follows",
     "interval": "it lies between two known ends",

@@ -19,13 +19,6 @@ from microagg.partitions.partition import MaskedFile
 from microagg.records import Floats, Frozen, Ints, Records, read_records
 from microagg.scaling import SCALES, refuse_constant, spreads
 
-__all__ = [
-    "RecordLinkage",
-    "link_records",
-    "nearest_records",
-    "read_pair",
-]
-
 CLOSE = 1e-9
 """Relative difference of distances below which they are compared exactly."""
 

@@ -23,8 +23,6 @@ from csp.clock import Clock
 from csp.errors import InputError, OutOfTime
 from microagg.records import Bools, Floats, Frozen, Ints
 
-__all__ = ["LinkagePosterior", "linkage_posterior"]
-
 EXACT = 3_000_000
 """Steps of the recursion of one component above which matchings are drawn; some three seconds."""
 

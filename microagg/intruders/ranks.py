@@ -14,8 +14,6 @@ from csp.exact import Number, exact, number_text
 from microagg.intruders.linkage import read_pair
 from microagg.records import Frozen
 
-__all__ = ["RankDisclosure", "rank_disclosure"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RankDisclosure(Frozen):

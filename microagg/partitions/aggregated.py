@@ -17,8 +17,6 @@ from microagg.partitions.means import cluster_means, in_clusters
 from microagg.partitions.partition import Partition, records_of
 from microagg.records import Floats, Records
 
-__all__ = ["AGGREGATES", "aggregated", "loss_of_values"]
-
 AGGREGATES = ("mean", "median")
 """What may be published of a cluster."""
 

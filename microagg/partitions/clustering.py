@@ -21,8 +21,6 @@ from microagg.partitions.univariate import ranking_labels
 from microagg.records import Floats, Ints, Records, check_k, read_records, records_to_mask
 from microagg.scaling import scaled
 
-__all__ = ["GAMMAS", "clusters", "individual_ranking", "mdav", "mondrian", "vmdav"]
-
 GAMMAS = (0.0, 0.2, 0.5, 1.1)
 """Gammas that V-MDAV tries where none is given: no single one is best on all files."""
 

@@ -12,8 +12,6 @@ import numpy as np
 from csp.clock import UNLIMITED, Clock
 from microagg.records import Floats, Ints, count_different
 
-__all__ = ["joined_to_k"]
-
 
 def joined_to_k(
     points: Floats, labels: Ints, contributor: Ints | None, k: int, clock: Clock = UNLIMITED

@@ -16,18 +16,6 @@ import numpy as np
 
 from microagg.records import Floats
 
-__all__ = [
-    "MOST_RECORDS",
-    "Sums",
-    "add",
-    "add_all",
-    "empty_sums",
-    "exact_mean",
-    "means",
-    "ratio",
-    "whole",
-]
-
 MOST_RECORDS = 2**30
 """Up to this many records, a digit without carries fits 64 bits, and so does a remainder."""
 

@@ -16,18 +16,6 @@ import numpy as np
 from csp.compiled import Kernels
 from microagg.records import Floats
 
-__all__ = [
-    "KERNELS",
-    "LANES",
-    "Groups",
-    "Tree",
-    "build",
-    "empty_tree",
-    "groups_of",
-    "leave",
-    "squared",
-]
-
 KERNELS = Kernels(
     __name__,
     *("squared", "smallest", "largest", "enclose", "widest", "build", "leave", "remove", "tighten"),

@@ -28,8 +28,6 @@ from csp.compiled import Kernels
 from microagg.partitions import kdtree
 from microagg.partitions.kdtree import LANES, Groups, Tree, squared
 
-__all__ = ["KERNELS", "Search", "empty_search", "farthest_from", "k_nearest", "rise", "sink"]
-
 KERNELS = Kernels(
     __name__,
     *("worse", "rise", "sink", "offer", "squares", "near_corners", "far_corners"),

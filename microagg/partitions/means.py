@@ -14,8 +14,6 @@ from csp.tables.units import MOST_DECIMALS
 from microagg.records import Bools, Floats, Ints, Records
 from microagg.scaling import scaled, scaled_with_gaps
 
-__all__ = ["EXACT", "check_exact", "cluster_means", "cluster_sums", "in_clusters", "loss_of"]
-
 EXACT = 2**53
 """Up to here every whole number is a float."""
 

@@ -26,10 +26,6 @@ from microagg.records import (
     read_records,
 )
 
-__all__ = [
-    "MaskedFile", "Partition", "Ranked", "check_means", "information_loss", "records_of",
-]  # fmt: skip
-
 
 class MaskedFile(Frozen, metaclass=Guided):
     """A file whose columns can be published."""

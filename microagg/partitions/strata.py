@@ -27,8 +27,6 @@ from microagg.partitions.partition import Partition
 from microagg.records import Bools, Ints, Records, check_k, count_different
 from microagg.scaling import OR_KEEP, refuse_constant, scaled_with_gaps
 
-__all__ = ["Asking", "ClusterOptions", "MaskOptions", "clustered", "keys_of", "published_keys"]
-
 SIGN = "|"
 """Between the codes of a set."""
 

@@ -32,8 +32,6 @@ from microagg.partitions.exact_means import whole
 from microagg.partitions.methods import mdav
 from microagg.records import Floats, Ints
 
-__all__ = ["METHODS", "optimal_ends", "ranking_labels"]
-
 METHODS = ("mdav", "optimal")
 
 COMPILED_FROM = 50_000

@@ -13,8 +13,6 @@ from csp.errors import InputError
 from microagg.records import Bools, Floats, read_records
 from microagg.swapping.swapped import Swapped
 
-__all__ = ["CorrelationLoss", "correlation_loss", "correlations", "pairs", "standard_rows"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CorrelationLoss:

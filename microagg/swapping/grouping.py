@@ -25,8 +25,6 @@ from microagg.partitions.methods.mdav import mdav_labels
 from microagg.partitions.methods.vmdav import vmdav_labels
 from microagg.records import Bools, Floats, Ints
 
-__all__ = ["GROUPS", "Grouping"]
-
 GROUPS = {"mdav": "MDAV", "vmdav": "V-MDAV", "random": "random groups"}
 """How groups are made, and what it is called."""
 

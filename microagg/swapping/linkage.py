@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from csp.tables.codes import text_codes
 from microagg.records import Ints
 
-__all__ = ["Linkage", "Linkages", "group_linkage", "value_codes"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Linkage:

@@ -28,8 +28,6 @@ from microagg.swapping.moves import (
 from microagg.swapping.roles import Roles
 from microagg.swapping.swapped import Swapped
 
-__all__ = ["INTRUDERS", "ir_swap", "mdav_id", "mdav_swap"]
-
 INTRUDERS = {
     "informed": "each knows all attributes but one confidential one, and they do not collude",
     "uninformed": "they know the quasi-identifiers, and no confidential attribute",

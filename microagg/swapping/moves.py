@@ -20,18 +20,6 @@ from microagg.partitions.univariate import ranking_labels
 from microagg.records import Floats, Ints
 from microagg.swapping.grouping import Grouping
 
-__all__ = [
-    "ORDERS",
-    "Move",
-    "Original",
-    "checked_seed",
-    "informed_moves",
-    "joint_move",
-    "permuted",
-    "ranking_moves",
-    "stream",
-]
-
 ORDERS = {
     "sequential": "groups of all other attributes, those swapped before it as they now are",
     "simultaneous": "groups of all other attributes as they were in the original file",

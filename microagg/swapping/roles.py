@@ -12,8 +12,6 @@ from csp.errors import InputError
 from csp.tables.columns import column_names, named_columns, read_columns
 from microagg.records import Records, read_records
 
-__all__ = ["Roles"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Roles:

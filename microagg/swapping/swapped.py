@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from microagg.partitions.partition import MaskedFile, Partition
 from microagg.swapping.linkage import Linkages, group_linkage
 
-__all__ = ["Swapped", "linkage_probability"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Swapped(MaskedFile):

@@ -26,8 +26,6 @@ from microagg.records import Frozen, Ints, Records
 from microagg.tables.contributions import NEGATIVE, contributions
 from microagg.tables.identities import Identity, as_identities
 
-__all__ = ["ClusterTable", "Known", "bounds_of", "cells", "cluster_table", "table_of"]
-
 TOTAL = "Total"
 RECORDS = "(records)"
 

@@ -13,8 +13,6 @@ from csp.tables.memory import check_memory
 from microagg.partitions.means import cluster_sums
 from microagg.records import Ints
 
-__all__ = ["NEGATIVE", "added_up", "contributions", "largest", "sides_of_units"]
-
 NEGATIVE = {
     "error": "negative values are refused",
     "abs": "the rules see absolute values",

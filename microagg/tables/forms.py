@@ -19,8 +19,6 @@ from csp.rules.base import as_rule, parts_of
 from csp.rules.concentration import Concentration, Form
 from microagg.records import Bools, Ints
 
-__all__ = ["Forms", "forms_of", "largest_read", "strictest"]
-
 
 @dataclass(frozen=True, slots=True)
 class Forms:

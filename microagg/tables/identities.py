@@ -22,8 +22,6 @@ from csp.errors import InputError, phrase
 from csp.exact import Number, exact, number_text
 from microagg.records import Ints, Records, read_records
 
-__all__ = ["Identity", "as_identities", "detect_identities"]
-
 TRIALS = 64
 """Samples of records whose identities are tried on the whole file."""
 

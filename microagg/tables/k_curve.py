@@ -16,8 +16,6 @@ from microagg.records import check_k, read_records
 from microagg.scaling import scaled
 from microagg.tables.risk import judged
 
-__all__ = ["LADDER", "KPoint", "k_curve"]
-
 LADDER = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
 """Values of k that are tried if none are named."""
 

@@ -23,8 +23,6 @@ from microagg.tables.clusters import Known, table_of
 from microagg.tables.contributions import NEGATIVE, added_up, largest
 from microagg.tables.forms import forms_of, largest_read, strictest
 
-__all__ = ["Disclosure", "corresponding_p", "disclosure", "judged"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Disclosure(Frozen):

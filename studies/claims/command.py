@@ -9,8 +9,6 @@ import typer
 
 from cellveil.render.screen import say
 
-__all__ = ["check"]
-
 
 def check(
     data: Annotated[

@@ -8,8 +8,6 @@ from studies.claims.register import VERDICTS, Claim, Paper, tally
 from studies.microdata.files import FILES, SHA256
 from studies.pages import grid
 
-__all__ = ["page"]
-
 
 def page(papers: Sequence[Paper]) -> Iterator[str]:
     """Yield the lines of docs/papers.md."""

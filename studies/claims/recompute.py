@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from studies.claims.recomputations import gkountouna, minami_abe, soria_comas, torra
 
-__all__ = ["recomputed"]
-
 
 def recomputed(name: str) -> str:
     """Run one recomputation; a `KeyError` says that there is none of this name."""

@@ -13,8 +13,6 @@ from typing import Any
 from csp.errors import InputError
 from studies.microdata.files import FILES
 
-__all__ = ["VERDICTS", "Claim", "Paper", "papers", "read", "tally"]
-
 VERDICTS = ("reproduced", "within error", "misprint", "refuted", "cannot be known")
 
 

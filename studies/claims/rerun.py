@@ -20,8 +20,6 @@ from tempfile import TemporaryDirectory
 
 from csp.errors import InputError
 
-__all__ = ["StudyPage", "differences", "made_again", "study_pages"]
-
 _MADE_BY = re.compile(r"Made by `python -m studies (?P<words>[^`]+)`")
 _VERSIONS = re.compile(r"Made by `[^`]+`\. Python .*?, (?:Linux|Darwin|Windows) \w+\.")
 _BRACKETS = re.compile(r" \([\d.]+\)")

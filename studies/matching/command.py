@@ -11,8 +11,6 @@ from cellveil.front import folder_for
 from cellveil.render.screen import say
 from studies.options import numbers_of, split
 
-__all__ = ["matching", "parameters"]
-
 _LARGER = (8,)
 """Sides of further tables on which attacks are timed."""
 

@@ -19,8 +19,6 @@ from studies.matching.tables import (
 from studies.matching.trials import Timing, Trial
 from studies.pages import grid, machine
 
-__all__ = ["page"]
-
 _FEW_DRAWS = 100
 
 

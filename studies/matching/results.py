@@ -17,8 +17,6 @@ from studies.matching.tables import (
 )
 from studies.matching.trials import Trial
 
-__all__ = ["by_scenario", "unsafe_share", "write_results"]
-
 
 def by_scenario(trials: Sequence[Trial]) -> dict[str, list[Trial]]:
     """Trials of each scenario, in the order in which scenarios occur."""

@@ -19,8 +19,6 @@ from csp.mechanism import Mechanism
 from csp.rules import MinFrequency
 from csp.tables.table import Table
 
-__all__ = ["SCENARIOS", "Scenario", "TieBy", "draw_table"]
-
 MEAN, DEVIATION, THRESHOLD, WIDTH = 15, 10, 5, 8
 
 NEGATIVES = ("abs", "lift", "clip", "resample")

@@ -22,8 +22,6 @@ from csp.rules import MinFrequency
 from studies.matching.scenarios import DEVIATION, MEAN, THRESHOLD, WIDTH, Scenario, draw_table
 from studies.pages import grid, machine
 
-__all__ = ["THRESHOLDS", "WIDTHS", "Erosion", "erosion", "page"]
-
 THRESHOLDS = range(2, 9)
 WIDTHS = range(4, 12)
 """Candidates: every threshold with every width; the truth, 5 and 8, is one of 56."""

@@ -16,19 +16,6 @@ import numpy as np
 from studies.matching.scenarios import WIDTH
 from studies.matching.trials import Trial
 
-__all__ = [
-    "PAPER",
-    "by_dimension",
-    "candidates_by_dimension",
-    "distance",
-    "latency",
-    "ratios",
-    "spread",
-    "tidy",
-    "unsafe",
-    "width_counts",
-]
-
 PAPER: dict[str, Any] = {
     # cells: unsafe, primary (Table 2)
     "ratios": {16: (48, 104), 25: (117, 170), 36: (190, 230), 49: (226, 271)},

@@ -26,8 +26,6 @@ from csp.tables.table import Table
 from studies.matching.scenarios import SCENARIOS, draw_table
 from studies.stored_trials import load_records, run_missing
 
-__all__ = ["CellResult", "Timing", "Trial", "load_trials", "run_trials", "timing", "trial"]
-
 _ENDLESS = 2**62
 _FULL = 2_000_000
 _VERSION = "matching 2"

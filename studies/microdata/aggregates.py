@@ -19,8 +19,6 @@ from microagg.aggregates.grouping import mondrian_groups
 from microagg.partitions.methods.mondrian import CUTS
 from microagg.records import Records, check_k, read_records
 
-__all__ = ["SERIES", "Measurement", "measurements"]
-
 SERIES = (*(f"mondrian {cut}" for cut in CUTS), "aggranon", "hybrid", "best")
 """What the study compares: Mondrian by each of its cuts, and methods of `aggregate_anonymise`."""
 

@@ -15,8 +15,6 @@ from studies.pages import grid, machine, number
 if TYPE_CHECKING:
     from studies.microdata.aggregates import Measurement
 
-__all__ = ["KS", "Against", "against", "draw_figures", "lines"]
-
 KS = (2, 5, 10, 25, 50)
 """Values of k in the paper's range."""
 

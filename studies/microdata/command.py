@@ -10,8 +10,6 @@ import typer
 
 from cellveil.render.screen import say
 
-__all__ = ["aggregates", "compliance", "disclosure", "swapping", "timings"]
-
 
 def _ready(data: Path, out: Path, names: Sequence[str]) -> tuple[str, ...]:
     """Files that are there, of those wanted; refuse before any work if there is none."""

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from microagg.partitions.partition import Partition
     from microagg.records import Records
 
-__all__ = ["RULE", "SETS", "SUPPRESSED", "Suppressing", "Way", "suppressing", "uniform_k", "ways"]
-
 RULE = "P(60)"
 SETS = ("iris", "concrete", "census", "EIA11", "abalone", "ionosphere", "adult")
 

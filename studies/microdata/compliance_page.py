@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from studies.microdata.compliance import RULE, Suppressing, Way
 from studies.pages import grid, machine, number
 
-__all__ = ["lines"]
-
 
 def lines(
     found: Sequence[Way],

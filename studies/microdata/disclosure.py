@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from microagg.partitions.partition import Partition
     from microagg.records import Records
 
-__all__ = ["GRID", "PRINTED", "RULES", "Count", "counts", "float_counts", "prefixes", "table_2"]
-
 GRID = (*range(1, 16), *range(20, 26), 30, 40, 50, 75, 100, 125)
 """Values of k in the paper."""
 

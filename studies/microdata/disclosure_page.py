@@ -10,8 +10,6 @@ from studies.figures import Panel, draw
 from studies.microdata.disclosure import SETS, Count
 from studies.pages import grid, machine, number
 
-__all__ = ["draw_figures", "lines"]
-
 SHOWN = (3, 5, 8, 10, 25, 50, 100, 125)
 """Values of k in the table of shares."""
 

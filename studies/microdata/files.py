@@ -17,8 +17,6 @@ from csp.errors import InputError
 if TYPE_CHECKING:
     from microagg.records import Records
 
-__all__ = ["EIA", "FILES", "SHA256", "DataFile", "available", "load", "missing"]
-
 EIA = (
     "RESREVENUE", "RESSALES", "COMREVENUE", "COMSALES", "INDREVENUE", "INDSALES",
     "OTHREVENUE", "OTHRSALES", "TOTREVENUE", "TOTSALES",

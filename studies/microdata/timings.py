@@ -16,8 +16,6 @@ from studies.pages import grid, machine, number
 if TYPE_CHECKING:
     from microagg.records import Records
 
-__all__ = ["lines", "timings"]
-
 ASKED = {("adult", 3): "1", ("adult", 10): "0.5", ("gauss", 10): "30", ("lognormal", 10): "30"}
 """CPU seconds asked for, by file and k."""
 

@@ -25,16 +25,6 @@ from csp.tables.link import link
 from csp.tables.table import Table
 from studies.matching.scenarios import DEVIATION, MEAN, THRESHOLD, WIDTH
 
-__all__ = [
-    "SCHEDULES",
-    "SERIES_RATE",
-    "JointRisk",
-    "again",
-    "joint_risks",
-    "over_time",
-    "overlapping",
-]
-
 SCHEDULES = {
     "none": "no decoys",
     "fresh": "decoys, another identity for each release",

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from csp.tables.table import Table
     from studies.publishing.trials import PublishingTrial
 
-__all__ = ["RULES", "publishing"]
-
 RULES = (
     "plain,uniform,exponential:2,widened:16,sequential,coins:0.05,coins:0.1,coins:0.2,"
     "keyed:0.05,keyed:0.1,keyed:0.2,decoys:0.02,decoys:0.05,decoys:0.1,decoys:0.2"

@@ -13,8 +13,6 @@ from attacks.bayes.risk import CellRisk, unsafe_shares
 from studies.matching.scenarios import WIDTH
 from studies.publishing.trials import PublishingTrial
 
-__all__ = ["RuleSummary", "rule_summaries", "tidy_publishing"]
-
 _HALF = 0.5
 
 

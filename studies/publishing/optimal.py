@@ -14,8 +14,6 @@ from csp.mechanism import Mechanism
 from csp.tables.table import Table
 from studies.publishing.pattern_table import PatternTable, parts
 
-__all__ = ["Plain", "Widened"]
-
 
 class Plain:
     """The cheapest safe pattern, the smallest of equals: cell suppression as it is.

@@ -15,8 +15,6 @@ from studies.publishing.comparison import RuleSummary, rule_summaries, tidy_publ
 from studies.publishing.rules import KINDS
 from studies.publishing.trials import PublishingTrial
 
-__all__ = ["write_publishing"]
-
 _CURVE = "cost-of-safety.png"
 
 

@@ -14,8 +14,6 @@ from csp.tables.cells import as_flags
 from csp.tables.table import Table
 from studies.publishing.minimal_patterns.patterns import Census, MinimalPatterns
 
-__all__ = ["PatternTable", "parts"]
-
 _BETWEEN_CHECKS = 64
 """Tables asked about between two looks at the clock: milliseconds on tables of 64 cells."""
 

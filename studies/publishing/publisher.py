@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from attacks.bayes.risk import HasLikelihood
 
-__all__ = ["Publisher"]
-
 
 @runtime_checkable
 class Publisher(HasLikelihood, Protocol):

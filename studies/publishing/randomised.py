@@ -14,8 +14,6 @@ from csp.mechanism import Mechanism
 from csp.tables.table import Table
 from studies.publishing.pattern_table import PatternTable, parts
 
-__all__ = ["Exponential", "UniformOptimal"]
-
 
 class Exponential:
     """A minimal safe pattern, with a probability that falls exponentially with its size.

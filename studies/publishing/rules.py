@@ -16,8 +16,6 @@ from studies.publishing.optimal import Plain, Widened
 from studies.publishing.publisher import Publisher
 from studies.publishing.randomised import Exponential, UniformOptimal
 
-__all__ = ["KINDS", "PublishingRule", "publishing_rule"]
-
 _ORDERS = 8
 _SLACK = 3
 

@@ -29,15 +29,6 @@ from studies.publishing.pattern_table import PatternTable
 from studies.publishing.rules import PublishingRule, publishing_rule
 from studies.stored_trials import load_records, run_missing
 
-__all__ = [
-    "PublishingTrial",
-    "load_publishing_trials",
-    "publishing_trial",
-    "run_publishing_trials",
-    "try_on",
-]
-
-
 _VERSION = "publishing 1"
 """Another number wherever the same arguments of `publishing_trial` give another trial."""
 _SMALL, _LISTED, _LISTED_BEYOND, _DRAWN = 4, 3000, 500, 300

@@ -27,8 +27,6 @@ from microagg.swapping.moves import (
 )
 from microagg.swapping.roles import Roles
 
-__all__ = ["METHODS", "TABLES", "SwapLoss", "swap_losses"]
-
 METHODS = {
     "MDAV-ID": "all attributes, confidential ones too, replaced by the means of groups",
     "MDAV-SWAP sequential": "groups of all others, as they stand",

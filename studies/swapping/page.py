@@ -7,8 +7,6 @@ from typing import Any
 
 from studies.pages import grid, machine, number
 
-__all__ = ["METHODS", "lines"]
-
 METHODS = ("MDAV-ID", "MDAV-SWAP sequential", "MDAV-SWAP simultaneous", "IR-SWAP mdav")
 """Methods of the study; the paper's MDAV-SWAP is the sequential one, as its figures show."""
 

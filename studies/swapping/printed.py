@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-__all__ = ["CORRELATIONS", "LOSSES", "MISPRINTS", "entries", "half_unit", "loss"]
-
 CORRELATIONS = {
     "VI": """
         .0038 -.027 -.024 .031 .032 .039 .036

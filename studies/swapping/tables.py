@@ -32,8 +32,6 @@ from microagg.swapping.roles import Roles
 from studies.swapping.losses import TABLES, swap_losses
 from studies.swapping.printed import CORRELATIONS, LOSSES, MISPRINTS, entries, half_unit, loss
 
-__all__ = ["CENSUS", "CENSUS_QUASI", "EIA", "ZEROS", "correlation_rows", "loss_rows"]
-
 CENSUS = (
     *("AFNLWGT", "AGI", "EMCONTRB", "FEDTAX", "PTOTVAL", "STATETAX"),
     *("TAXINC", "POTHVAL", "INTVAL", "PEARNVAL", "FICA", "WSALVAL", "ERNVAL"),

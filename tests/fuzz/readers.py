@@ -16,11 +16,12 @@ from zipfile import ZipFile
 from csp import Hierarchy, Key, Mechanism, MinFrequency, Table, apply_apriori, read_apriori
 from csp.decoys.decoys import Decoys
 from csp.exact import exact, read_fraction, read_whole
+from csp.formats.delimited import TextFile
 from csp.problem.jj import read_jj, write_jj
 from csp.release_file import read_release, write_release
 from csp.rules import parse_rules
 from csp.tables import argus
-from csp.tables.columns import TextFile, read_columns
+from csp.tables.columns import read_columns
 from tests.fuzz.mutations import damaged, damaged_json, damaged_text
 
 __all__ = ["Reader", "readers"]

@@ -16,8 +16,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from cellveil.app.door.tickets import Tickets, Verdict
 from cellveil.render.screen import say
 
-__all__ = ["Guard"]
-
 _HOST = re.compile(r"(?:127\.0\.0\.1|localhost)(?::[0-9]{1,5})?")
 
 _HEADERS = {

@@ -14,8 +14,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from cellveil.app.page import INPUTS
 
-__all__ = ["MOST_MESSAGE", "MOST_UPLOAD", "TOO_LARGE", "Gate", "is_allowed", "read_message"]
-
 MOST_MESSAGE = 2**20
 """Bytes of a message: the choices of one page."""
 

@@ -12,8 +12,6 @@ from typing import Any
 
 from cellveil.render.screen import say
 
-__all__ = ["give_on_enter", "open_browser"]
-
 OPEN = "import sys, webbrowser; sys.exit(not webbrowser.open(sys.argv[1]))"
 """Program that opens an address; one of its own, since permissions are those of a process."""
 

@@ -9,8 +9,6 @@ import threading
 from enum import StrEnum
 from time import monotonic
 
-__all__ = ["Tickets", "Verdict"]
-
 
 class Verdict(StrEnum):
     """What a ticket is worth."""

@@ -11,8 +11,6 @@ from cellveil.comparing.side_by_side import compare
 from cellveil.jobs.job import read_job
 from cellveil.report.ways import ways_page
 
-__all__ = ["Compare", "compared"]
-
 
 @dataclass(frozen=True, slots=True)
 class Compare:

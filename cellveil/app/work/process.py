@@ -22,8 +22,6 @@ from cellveil.app.work.wording import words_of
 from cellveil.render.progress import WORDS
 from cellveil.render.screen import Manner, manner
 
-__all__ = ["STOP", "Failure", "Success", "serve_tasks"]
-
 STOP = "stop"
 """What is sent, in place of a task, to end a search with its best answer."""
 

@@ -20,25 +20,12 @@ from cellveil.report.published import audit_page
 from cellveil.requests.publication import Publication
 from cellveil.requests.source import is_workbook
 from csp.errors import CellveilError
+from csp.formats.delimited import TextFile
 from csp.published.door import grid_of
 from csp.published.entries import Convention, read_entry, sign_of
 from csp.published.marks import EVERY_OFFICE, OFFICES
 from csp.published.names import are_flags
-from csp.tables.columns import TextFile
 from csp.tables.hierarchies.totals import is_total
-
-__all__ = [
-    "AUDIT",
-    "SHOWN",
-    "Audited",
-    "Examine",
-    "Interpret",
-    "Interpreted",
-    "Recognise",
-    "examine",
-    "interpret",
-    "recognise",
-]  # fmt: skip
 
 _LOOKED_AT = 2**20
 """Bytes of a file up to which it is looked at whether it is a published table."""

@@ -17,8 +17,6 @@ from csp.release.release import Release
 from csp.tables.columns import WholeFile, column_names, read_columns, read_whole
 from csp.tables.table import Table
 
-__all__ = ["Kept", "Records"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kept:

@@ -29,20 +29,6 @@ from csp.rules.inspection import Inspection, inspect, inspect_tables
 from csp.solve import Progress
 from csp.tables.hierarchies.hierarchy import Hierarchy
 
-__all__ = [
-    "JOB",
-    "Columns",
-    "Found",
-    "Group",
-    "Look",
-    "Outcome",
-    "Protect",
-    "Read",
-    "Tell",
-    "Tree",
-    "perform",
-]
-
 JOB = "job.toml"
 """Name of the job of a page, in the folder of its data."""
 

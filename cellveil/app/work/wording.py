@@ -8,8 +8,6 @@ from pathlib import Path
 from cellveil.app.work.tasks import JOB
 from cellveil.front import message_of
 
-__all__ = ["words_of"]
-
 _PLACE = re.compile(rf"^{re.escape(JOB)}(?:, table [^:]*)?: ")
 
 

@@ -17,8 +17,6 @@ from cellveil.app.work.process import STOP, Failure, Success, serve_tasks
 from cellveil.app.work.publications import Interpret
 from cellveil.app.work.tasks import Look, perform
 
-__all__ = ["Order", "State", "Worker"]
-
 GONE = (
     "Error: the process that worked for this page has ended, perhaps for lack of memory; give "
     "fewer records or columns, or use the command line (cellveil protect)."

@@ -12,8 +12,6 @@ from cellveil.render import tables
 from csp.mechanism import Mechanism
 from csp.tables.table import Table
 
-__all__ = ["demo"]
-
 RULES = "P(10,1)|FREQ(3,10)"
 
 RULES_IN_WORDS = (

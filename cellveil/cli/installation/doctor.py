@@ -20,8 +20,6 @@ from cellveil.cli.options import flag
 from cellveil.front import SAFE, UNSAFE
 from cellveil.render.screen import say
 
-__all__ = ["Check", "checks", "doctor"]
-
 DISTRIBUTION = "cellveil"
 
 MODULES = {

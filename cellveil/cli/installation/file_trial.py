@@ -16,12 +16,11 @@ from cellveil.io.inputs import read_rules, read_table
 from cellveil.io.results import write_result
 from cellveil.requests.source import Source
 from csp.errors import InputError
+from csp.formats.delimited import TextFile
 from csp.formats.files import written_together
 from csp.mechanism import Mechanism
 from csp.release_file import read_release, write_release
-from csp.tables.columns import TextFile, read_columns
-
-__all__ = ["trial"]
+from csp.tables.columns import read_columns
 
 BY = ("place", "trade")
 

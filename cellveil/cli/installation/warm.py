@@ -6,8 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-__all__ = ["WORKS", "compile_everything"]
-
 
 def compile_everything(report: Callable[[str], None]) -> None:
     """Do a little of all kinds of work with compiled code; `report` hears the name of each."""

@@ -22,8 +22,6 @@ from csp.tables.columns import column_names, read_whole
 if TYPE_CHECKING:
     from microagg.checks.result import Anonymity
 
-__all__ = ["attack", "check"]
-
 
 @taking
 def check(

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from microagg.aggregates.generalised import Generalised
     from microagg.swapping.swapped import Swapped
 
-__all__ = ["microdata"]
-
 microdata = typer.Typer(
     name="microdata",
     no_args_is_help=True,

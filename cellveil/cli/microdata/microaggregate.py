@@ -25,16 +25,15 @@ from cellveil.requests.source import Written
 from csp.clock import Clock
 from csp.errors import Unprotectable
 from csp.exact import read_whole
+from csp.formats.delimited import TextFile
 from csp.formats.files import Together
 from csp.rules import Rule, parse_rules
-from csp.tables.columns import TextFile, column_names, read_columns
+from csp.tables.columns import column_names, read_columns
 from microagg.compliance.result import Compliant
 from microagg.kept import kept_columns
 from microagg.partitions.partition import Partition
 from microagg.partitions.strata import keys_of
 from microagg.records import Records, records_to_mask
-
-__all__ = ["microaggregate"]
 
 
 @taking

@@ -21,8 +21,6 @@ from csp.names.calls import whole_number
 if TYPE_CHECKING:
     from microagg.masked_reports import MaskedReport
 
-__all__ = ["report"]
-
 
 @taking
 def report(

@@ -18,8 +18,6 @@ from cellveil.requests.source import Written
 if TYPE_CHECKING:
     from microagg.comparisons.result import Utility
 
-__all__ = ["MaskedIn", "OriginalIn", "utility"]
-
 OriginalIn = Annotated[
     Path, argument("The file before masking: .csv, .csv.gz or .parquet.", "ORIGINAL")
 ]

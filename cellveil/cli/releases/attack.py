@@ -31,8 +31,6 @@ from csp.exact import units_text
 if TYPE_CHECKING:
     from attacks.algorithm_known.matching_results import Matching
 
-__all__ = ["attack"]
-
 attack = typer.Typer(
     name="attack",
     no_args_is_help=True,

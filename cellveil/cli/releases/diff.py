@@ -25,8 +25,6 @@ from cellveil.requests.search import Limit
 from csp.release.release import Release
 from csp.tables.codes import Labels
 
-__all__ = ["diff"]
-
 SHOWN = 20
 """Cells that are named on screen for each change; the file of --summary names all."""
 

@@ -19,8 +19,6 @@ from cellveil.requests.publication import Publication
 from cellveil.requests.search import Limit
 from csp.formats.files import Together
 
-__all__ = ["audit_public"]
-
 
 def audit_public(
     path: Path, asked: Publication, limit: Limit, *, percent: float, integer: bool, to: Audited

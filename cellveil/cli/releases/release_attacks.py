@@ -27,8 +27,6 @@ from csp.tables.codes import Labels
 from csp.tables.columns import column_names, read_columns
 from csp.tables.units import MOST_DECIMALS
 
-__all__ = ["cell_columns", "explain", "insiders", "joint", "posterior", "texts"]
-
 
 def posterior(
     release: options.ReleaseIn,

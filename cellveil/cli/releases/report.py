@@ -19,8 +19,6 @@ from cellveil.report.skeleton import write_page
 from cellveil.requests.publication import Publication
 from cellveil.requests.search import Limit
 
-__all__ = ["report"]
-
 
 @taking
 def report(

@@ -27,8 +27,6 @@ from cellveil.requests.source import Source
 from csp.decoys.key import Key
 from csp.formats.files import Together
 
-__all__ = ["compare"]
-
 _INTERNAL = "Internal, not for publication: errors and room are worked out from true values."
 
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from csp.decoys.guarantee import Guarantee
     from csp.mechanism import Protected
 
-__all__ = ["defence_words", "key", "measured", "needs_width", "posterior_words", "read_defence"]
-
 _MOST_TABLES, _DRAWS, _KEYS, _MOST_CELLS = 500, 300, 8, 64
 _OPTIONS = ("lean", "spread", "width", "share")
 

@@ -11,8 +11,6 @@ from cellveil.io.inputs import split_names, tab_dimensions
 from cellveil.render.screen import say
 from cellveil.requests.source import Source
 
-__all__ = ["DIMENSIONS", "dimensions_of"]
-
 DIMENSIONS = "those of a cross table or of the layout of a .tab; else required"
 """What stands for --by where it is not given."""
 

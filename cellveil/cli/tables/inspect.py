@@ -41,8 +41,6 @@ from csp.rules.inspection import inspect as look
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.totals import total_codes
 
-__all__ = ["inspect"]
-
 
 @taking
 def inspect(

@@ -20,8 +20,6 @@ from csp.tables.codes import Labels
 from csp.tables.margins import codes_along
 from csp.tables.table import Table
 
-__all__ = ["joinings"]
-
 _MUCH, _FEWEST = 0.1, 3
 """Share of the cells, and number of them, from which on joining is tried."""
 

@@ -32,8 +32,6 @@ from csp.problem.jj import read_jj, write_jj
 from csp.release.release import Release
 from csp.solve import suppress as solve
 
-__all__ = ["audit", "suppress"]
-
 
 @taking
 def suppress(

@@ -39,8 +39,6 @@ from csp.formats.files import Together
 from csp.mechanism import Mechanism, Protected
 from csp.solve import Progress
 
-__all__ = ["protect"]
-
 
 @taking
 def protect(

@@ -23,8 +23,6 @@ from csp.exact import UNBOUNDED, units_text
 from csp.rounding.controlled import round_table
 from csp.tables.codes import Labels
 
-__all__ = ["round_"]
-
 
 @taking
 def round_(

@@ -30,8 +30,6 @@ from csp.audits.second_reading import (
 from csp.audits.second_reading.files import Statement
 from csp.release_file import read_release
 
-__all__ = ["check_again", "facts_of", "read_again", "read_twice"]
-
 
 def read_twice(
     release: Path, source: Source, origin: Origin, guards: Guards, to: Audited

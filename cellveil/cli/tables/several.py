@@ -28,8 +28,6 @@ from csp.mechanism import Mechanism, Protected
 from csp.protection import protect_many
 from csp.tables.table import Table
 
-__all__ = ["on_cores", "places_for", "protect_each"]
-
 _SHOWN = ("cells", "suppressed", "primary", "cost", "gap", "proven", "seconds")
 """Facts of the overview; some are told with --reveal only."""
 

@@ -22,8 +22,6 @@ from csp.audits.second_reading.programs import Attacker, System, exposures_of
 from csp.audits.second_reading.rules import needs
 from csp.errors import InputError
 
-__all__ = ["Published", "known_of", "reread"]
-
 MOST_WHOLE = 60
 """Suppressed cells up to which the attacker's programs are solved in whole numbers."""
 

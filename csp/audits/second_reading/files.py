@@ -17,16 +17,6 @@ from typing import Any
 from csp.audits.second_reading.meaning import Columns
 from csp.errors import InputError
 
-__all__ = [
-    "Layout",
-    "Statement",
-    "by_layout",
-    "layout_of",
-    "parents_of",
-    "rows_of",
-    "statements_of",
-]
-
 Statement = tuple[tuple[str, ...], str, tuple[str, ...]]
 """Codes of a cell ("" is the total), what is said of it (s, u, p, m, c or pl), and numbers."""
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from csp.audits.second_reading.meaning import Label
 from csp.audits.second_reading.rules import Need
 
-__all__ = ["Difference", "Exposure", "Rereading"]
-
 
 @dataclass(frozen=True, slots=True)
 class Difference:

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["LISTED", "Cell", "Columns", "Label", "Parents", "Reading", "Side"]
-
 Label = tuple[str, ...]
 Parents = Mapping[str, str]
 

@@ -23,8 +23,6 @@ from csp.audits.second_reading.meaning import (
 )
 from csp.errors import InputError
 
-__all__ = ["read"]
-
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,2})?", re.ASCII)
 
 MOST_LISTED = 100

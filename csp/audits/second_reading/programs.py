@@ -15,8 +15,6 @@ from csp.audits.second_reading.meaning import Label, Reading
 from csp.audits.second_reading.rules import Need
 from csp.errors import SolverError
 
-__all__ = ["Attacker", "System", "exposures_of"]
-
 FAR = 1e6
 """Units that a cell moves at most in such programs: more than any level that they look for."""
 

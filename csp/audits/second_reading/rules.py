@@ -15,8 +15,6 @@ from math import ceil
 from csp.audits.second_reading.meaning import Cell, Label, Reading
 from csp.errors import InputError
 
-__all__ = ["Need", "needs"]
-
 _WORD = re.compile(r"\s*([A-Za-z]+)\s*\(([^()]*)\)\s*")
 
 

@@ -20,8 +20,6 @@ from csp.published.grids.layout import are_years
 from csp.published.sums.structure import Printed
 from csp.published.told import Roles, Told
 
-__all__ = ["grid_for", "rows_of"]
-
 _YEAR, _NAMELESS = "year", re.compile(r"(?:rows|columns)(?: [0-9]+)?")
 """Name of a dimension of years that has none, and what such dimensions are called otherwise."""
 

@@ -33,8 +33,6 @@ from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.table import Table
 from csp.tables.units import check_rounding
 
-__all__ = ["COUNTS", "Crosstab", "crosstab", "read_crosstab"]
-
 _AMOUNTS = re.compile(
     r"[\u20ac$\u00a3\u00a5]|\b(?:eur|euros?|usd|gbp|chf|tsd|t?eur|mio|mill?ions?|mrd|bn|"
     r"payrolls?|salar(?:y|ies)|exports?|imports?|costs?|spending|expenses?|budgets?|profits?|"

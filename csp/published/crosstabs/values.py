@@ -25,8 +25,6 @@ from csp.tables.hierarchies.totals import DEFAULT, is_total
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["UnclearMark", "added_up", "filled", "plain_numbers", "with_totals"]
-
 _NIL = frozenset("-\u2013\u2014\u2212")
 """Signs for exactly nothing, in every office's tables of its own."""
 

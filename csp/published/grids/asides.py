@@ -18,9 +18,6 @@ from csp.published.grids.measures import (
 )
 from csp.published.marks import EVERY_OFFICE
 
-__all__ = ["Aside", "left_aside", "with_flags_beside"]
-
-
 _LONG = 5
 """Characters of the longest flag."""
 

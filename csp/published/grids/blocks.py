@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from csp.tables.hierarchies.totals import is_total
 
-__all__ = ["Blocks", "blocks_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Blocks:

@@ -14,8 +14,6 @@ from csp.published.entries import Convention, read_entry, sign_of
 from csp.published.grids.grid import CrossGrid
 from csp.published.sums.structure import Printed
 
-__all__ = ["is_eurostat", "read_eurostat"]
-
 
 def is_eurostat(rows: Sequence[Sequence[Any]]) -> bool:
     """Whether the first field of each row holds codes by commas, as many as the corner names."""

@@ -29,8 +29,6 @@ from csp.published.sums.of_which import are_of_which, is_of_which
 from csp.published.sums.structure import Printed
 from csp.tables.hierarchies.totals import is_total
 
-__all__ = ["CrossGrid", "is_list", "read_grid"]
-
 _TELLING = frozenset(VALUES) - {"n", "count", "emp"}
 """Names that no column of a cross table has."""
 

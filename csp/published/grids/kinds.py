@@ -11,8 +11,6 @@ from itertools import pairwise
 from csp.published.entries import Convention, Entry, read_entry
 from csp.published.marks import EVERY_OFFICE, OFFICES
 
-__all__ = ["SIGNS", "Kinds", "are_keys", "holds_cells", "is_number", "is_scale", "is_source"]
-
 SIGNS = frozenset(sign for marks in (EVERY_OFFICE, *OFFICES.values()) for sign in marks.signs)
 """Texts that stand for numbers somewhere; others with a letter in them are labels."""
 

@@ -16,8 +16,6 @@ from csp.published.grids.layout import Shape
 from csp.published.sums.of_which import are_of_which
 from csp.tables.hierarchies.totals import is_total
 
-__all__ = ["RowLabels", "plain_label", "row_labels"]
-
 _FOOTNOTE = re.compile(
     r"(?:[\u00b9\u00b2\u00b3\u2070-\u2079*\u2020]+|\s*\[[0-9a-z]\]|\s*\([0-9a-z]\)|"
     r"\s*\[(?:[Ff]oot)?[Nn]otes?\b[^][]*\]|\s*\((?:[Ff]oot)?[Nn]otes?\s[^()]*\))+$"

@@ -10,15 +10,6 @@ from itertools import pairwise
 from csp.errors import InputError
 from csp.published.grids.kinds import Kinds, are_keys, is_number, is_scale, is_source
 
-__all__ = [
-    "Shape",
-    "are_years",
-    "check_one_table",
-    "row_names",
-    "shape_of",
-    "without_column_numbers",
-]
-
 _GAP = 2
 """Rows without numbers, such as the heading of a section, between the header and the numbers."""
 

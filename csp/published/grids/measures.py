@@ -16,15 +16,6 @@ from csp.published.entries import convention_of, read_entry
 from csp.published.grids.kinds import are_keys
 from csp.tables.hierarchies.totals import is_total
 
-__all__ = [
-    "left_out",
-    "may_be_averages",
-    "named_columns",
-    "never_adds_up",
-    "numbers_in",
-    "rows_left_out",
-]
-
 _SHARES = re.compile(
     r"%|\u2030|\bper ?cent\b|\bpercentages?\b|\bprozent|\bpour ?cent|\banteile?\b|"
     r"\bver\u00e4nderung|\bzu- (?:oder|und|bzw\.?) abnahme|^shares?$|^share (?:of|in)\b|"

@@ -15,20 +15,6 @@ from csp.published.sums.of_which import OfWhich, beside_sums, of_which
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.totals import is_total
 
-__all__ = [
-    "Dimension",
-    "by_indents",
-    "by_prefixes",
-    "checked_sums",
-    "flat",
-    "found",
-    "given",
-    "likely_totals",
-    "under",
-    "whole_of",
-    "with_rests",
-]
-
 _LIKELY = re.compile(
     r"(?:all|alle|both|beide|whole|every|tous|toutes|todos|tutti)\b|tot\b|t$|tt$|.*\baltogether$",
     re.IGNORECASE,

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from csp.tables.hierarchies.totals import is_total
 
-__all__ = ["OfWhich", "are_of_which", "beside_sums", "is_of_which", "of_which", "plain_part"]
-
 _WORDS = (
     r"(?:of which|of whom|thereof|darunter|darunt\.|dar\.|dont\b|waaronder|di cui|de los cuales|"
     r"w tym|heraf|herav|d\u00e4rav)"

@@ -15,8 +15,6 @@ from csp.tables.codes import Labels
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["all_cells", "rows_of_rests", "sums"]
-
 
 def all_cells(dimensions: Sequence[Dimension]) -> Labels:
     """Labels of all combinations of codes, in C order."""

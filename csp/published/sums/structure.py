@@ -16,8 +16,6 @@ from csp.published.told import Told
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.totals import is_total
 
-__all__ = ["Cube", "Printed", "structure"]
-
 _LOOKED_AT = 5_000_000
 """Cells of a cube up to which sums are looked for."""
 

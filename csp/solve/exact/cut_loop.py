@@ -20,8 +20,6 @@ from csp.solve.exact.schedule import Phase, Schedule, schedule_of
 from csp.solve.exact.state import Run
 from csp.solve.result import ProgressCallback, Suppression
 
-__all__ = ["follow", "solve_by_cuts"]
-
 
 def solve_by_cuts(
     problem: Problem, *, clock: Clock, gap: float, integer: bool, seed: int,

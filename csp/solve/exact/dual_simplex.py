@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from csp.compiled import Kernels
 
-__all__ = ["INFEASIBLE", "KERNELS", "LIMIT", "OPTIMAL", "OVER", "Dictionary"]
-
 OPTIMAL, INFEASIBLE, OVER, LIMIT = 0, 1, 2, 3
 """How a relaxation ended: solved, without a solution, above the cutoff, or cut short."""
 

@@ -18,8 +18,6 @@ from csp.problem.problem import Problem
 from csp.solve.cuts import Cut
 from csp.solve.exact.relaxation import Relaxation, entries, unit_of
 
-__all__ = ["Answer", "Master"]
-
 # What makes the solver stop after the cuts of the root, and keep them on our columns.
 _ROOT_ONLY = {
     "presolve": "off",

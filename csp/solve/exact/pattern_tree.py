@@ -18,8 +18,6 @@ from csp.compiled import Kernels
 from csp.solve.exact import dual_simplex
 from csp.solve.exact.dual_simplex import add_row, fix, rebuild, solve, weigh
 
-__all__ = ["ENDED", "GAVE_UP", "KERNELS", "POINT", "Asked", "Tree"]
-
 ENDED, POINT, GAVE_UP = 0, 1, 2
 """How a search ended: no pattern is left, one satisfies all inequalities, or it went too far."""
 

@@ -22,8 +22,6 @@ from csp.solve.cuts import Cut
 from csp.solve.exact.zero_half import zero_half
 from csp.solve.network.node_cuts import FlowCut, subtract_prices
 
-__all__ = ["TOLERANCE", "VIOLATED", "Relaxation", "Relaxed", "entries", "unit_of"]
-
 # Cheapest cells to begin with, and columns that enter at a time, at most.
 _FIRST_COLUMNS = 5000
 _COLUMNS_AT_ONCE = 5000

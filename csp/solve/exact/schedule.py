@@ -44,8 +44,6 @@ from csp.solve.fallback import grace
 from csp.solve.large.engine import begins
 from csp.solve.witnesses.axes import Axes
 
-__all__ = ["BRANCH", "CUTS", "NAMES", "Phase", "Schedule", "schedule_of"]
-
 # A gap that a tree is expected to close, and one that bounds do not close on a large table.
 _SMALL_GAP, _WIDE_GAP = 0.05, 0.2
 

@@ -22,10 +22,6 @@ from csp.solve.exact.unions import union_cut
 from csp.solve.network.separate import FlowSeparator
 from csp.solve.unprotectable import no_union_safe_pattern
 
-__all__ = [
-    "SEPARATORS", "Point", "accept_or_cut", "cut_rounds", "exceeds_budget", "separate", "survivors",
-]  # fmt: skip
-
 # Rounds in a row that need not raise the bound by much.
 _PATIENCE = 30
 

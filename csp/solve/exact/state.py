@@ -32,8 +32,6 @@ PRICED_FROM = 3_000
 # Cells drawn for the first parts.
 PART_CELLS = 3.0
 
-__all__ = ["PART_CELLS", "PRICED_FROM", "Run"]
-
 # Seconds of a first round at least: those of small tables are proved in it.
 _FIRST_ROUND = 8.0
 

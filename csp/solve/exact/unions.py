@@ -10,8 +10,6 @@ from csp.problem.problem import Problem
 from csp.rules import every_union_sensitive
 from csp.solve.cuts import Cut, needy, no_good
 
-__all__ = ["union_cut", "union_cuts_beforehand"]
-
 
 def union_cuts_beforehand(problem: Problem) -> list[Cut]:
     """Cut for each relation whose primary cells need more company than any other company.

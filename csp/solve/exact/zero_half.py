@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from csp.compiled import Kernels
 from csp.solve.cuts import Cut
 
-__all__ = ["KERNELS", "zero_half"]
-
 # A weight this close to a whole number is one: over a million cells it moves a side by a millionth,
 # which the right side allows for.
 _NEAR = 1e-12

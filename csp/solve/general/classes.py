@@ -17,8 +17,6 @@ from csp.clock import UNLIMITED, Clock
 from csp.compiled import Kernels
 from csp.solve.general.tableau import ZERO
 
-__all__ = ["Classes"]
-
 _PARALLEL = 1e-8
 _BINS = 2.0**26
 

@@ -16,8 +16,6 @@ from csp.clock import UNLIMITED, Clock
 from csp.solve.general.classes import Classes
 from csp.solve.general.rooms import reaching
 
-__all__ = ["Descent", "Part", "descend"]
-
 _FAILURES = 12
 
 # The share of the time in which rooms are not looked at.

@@ -22,8 +22,6 @@ from csp.solve.witnesses.construct import Builder, prune
 from csp.solve.witnesses.field import Field
 from csp.solve.witnesses.rescue import rescue
 
-__all__ = ["Neighbourhood"]
-
 # Dimensions that a step adds at most. With 12 in place of 100 patterns of hier13, hier13x13x7d and
 # hier13x13x13a are 6, 3 and 9 percent more expensive after 20 s.
 _OPENED = 100

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from csp.clock import UNLIMITED, Clock
 from csp.highs import Model, Status
 
-__all__ = ["reaching"]
-
 
 def reaching(
     scaled: NDArray[np.float64], targets: NDArray[np.int64], share: NDArray[np.float64],

@@ -24,8 +24,6 @@ from csp.problem.requirements import DOWN, SLIDE, UP, Needs
 from csp.solve.cuts import Cut, CutFactory, whole_multipliers
 from csp.solve.incumbent import Shown
 
-__all__ = ["Separator"]
-
 _SUPPORT = 1e-9
 _VIOLATED = 1e-6
 _COOLING = 0.9

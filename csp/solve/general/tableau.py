@@ -19,8 +19,6 @@ from csp.compiled import Kernels
 from csp.solve.kernel import expensive_first
 from csp.solve.witnesses.field import Field
 
-__all__ = ["ZERO", "Tableau", "null_basis", "pivot"]
-
 ZERO = 1e-7
 """Entries below this are noise: true ones are small fractions."""
 

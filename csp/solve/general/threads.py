@@ -9,8 +9,6 @@ from typing import Any, TypeVar
 
 from threadpoolctl import threadpool_limits
 
-__all__ = ["one_thread", "single_threaded"]
-
 T = TypeVar("T")
 
 # The limit is one of the process: the first search that needs it sets it, the last one lifts it.

@@ -22,8 +22,6 @@ from csp.clock import UNLIMITED, Clock
 from csp.solve.witnesses.block import whole_steps
 from csp.solve.witnesses.field import Field, Witness, followed
 
-__all__ = ["Subspace", "witnesses_along"]
-
 # Values of pivots are cut to these parts of a unit, and to the finer one before elimination.
 _FINE = (2**8, 2**20)
 

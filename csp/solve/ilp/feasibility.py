@@ -16,8 +16,6 @@ from csp.solve.ilp.solvers import Solver, solve
 from csp.tables.patterns import as_pattern
 from csp.tables.table import Table
 
-__all__ = ["intervals"]
-
 
 def intervals(
     table: Table,

@@ -23,8 +23,6 @@ from csp.problem.requirements import room
 from csp.solve.cuts import Cut
 from csp.solve.ilp.solvers import solve
 
-__all__ = ["LATE", "VIOLATED", "Attacker", "Price", "inequality"]
-
 LATE = "the time limit passed before the integer programs were solved; use method 'auto'"
 
 VIOLATED = 1e-6

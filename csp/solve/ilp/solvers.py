@@ -17,8 +17,6 @@ from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError
 from csp.highs import run_interruptibly, set_start
 
-__all__ = ["Solver", "bound_of", "check_solver", "solve", "solver_named", "solvers"]
-
 Solver = Any
 """A solver object of PuLP, its name, or None for HiGHS."""
 

@@ -33,8 +33,6 @@ from csp.solve.order import BINARY_UP_TO
 from csp.solve.result import ProgressCallback, Suppression
 from csp.solve.unprotectable import fully_suppressed, no_union_safe_pattern
 
-__all__ = ["solve_by_ilp"]
-
 # Cells whose order is settled in one program: their powers of two stay within a solver's precision.
 _CHUNK = 16
 

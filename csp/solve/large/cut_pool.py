@@ -16,8 +16,6 @@ from csp.problem.problem import Problem
 from csp.solve.cuts import CutFactory
 from csp.solve.large.region_programs import Objection
 
-__all__ = ["CutPool"]
-
 # Cuts that are kept, the latest ones: of some 40 cells each, 10 MB.
 _MOST = 20_000
 

@@ -28,8 +28,6 @@ from csp.solve.witnesses.exchange import drop_cells
 from csp.solve.witnesses.field import Field, Witness
 from csp.solve.witnesses.rescue import rescue
 
-__all__ = ["LARGE", "LocalSearch", "begins", "begun", "solve_large"]
-
 LARGE = 10_000
 """Number of cells from which branch and cut adds nothing to this engine in a minute."""
 

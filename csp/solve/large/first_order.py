@@ -16,8 +16,6 @@ from scipy.sparse import csr_array
 from csp.clock import Clock
 from csp.solve.bounds import safe_bound
 
-__all__ = ["FirstOrder"]
-
 # Steps after which bound and point are compared, and steps in all runs together.
 _COMPARED = 40
 _MOST = 20_000

@@ -22,8 +22,6 @@ from csp.solve.cuts import whole_multipliers
 from csp.solve.witnesses.block import whole_steps
 from csp.solve.witnesses.field import followed
 
-__all__ = ["Objection", "Proposal", "Region", "propose"]
-
 # Choices of the program before what is left is repaired, cuts for each, and linear programs with
 # random signs, each of which proves many requirements.
 _ROUNDS = 4

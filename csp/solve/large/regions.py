@@ -23,8 +23,6 @@ from csp.solve.witnesses.construct import Builder
 from csp.solve.witnesses.exchange import exchange
 from csp.solve.witnesses.field import Field
 
-__all__ = ["improve_regions"]
-
 # Cells of a region, and relations to go from it to reach the cells that may help.
 _MOST = 700
 _HOPS = 2

@@ -23,8 +23,6 @@ from csp.solve.cuts import Cut, smallest_step
 from csp.solve.large.first_order import FirstOrder
 from csp.solve.witnesses.field import Field
 
-__all__ = ["CLOSE", "Relaxation", "Relaxed", "against_insiders", "conditions", "least"]
-
 # A level that any move reaches.
 _ANY = 1e-9
 

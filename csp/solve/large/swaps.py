@@ -19,8 +19,6 @@ from csp.compiled import Kernels
 from csp.solve.witnesses.axes import Axes
 from csp.solve.witnesses.field import Field, Witness
 
-__all__ = ["occupied", "swaps"]
-
 KERNELS = Kernels(__name__, "climb", "survey", "apart", "how_far", "pair", "drop")
 
 Ints = NDArray[np.int64]

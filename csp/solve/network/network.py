@@ -19,8 +19,6 @@ from csp.problem.problem import Problem
 from csp.problem.requirements import Needs
 from csp.solve.network.paths import KERNELS, Suppressed, Wanted, working_space
 
-__all__ = ["HiddenNetwork", "clean_paths", "suppress_paths"]
-
 _AT_ONCE = 16
 """Needs that are met between two looks at the clock."""
 

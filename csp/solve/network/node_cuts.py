@@ -18,8 +18,6 @@ from csp.compiled import Kernels
 from csp.solve.cuts import least_weight
 from csp.solve.network.network import HiddenNetwork
 
-__all__ = ["Arcs", "FlowCut", "subtract_prices"]
-
 # Numbers of nodes times cuts that are spread out at a time.
 _SPREAD = 1 << 26
 

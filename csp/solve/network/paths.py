@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from csp.attacker.maxflow import Graph
 from csp.compiled import Kernels
 
-__all__ = ["KERNELS", "Suppressed", "Wanted", "working_space"]
-
 KERNELS = Kernels(
     __name__, "hide", "augment", "send", "settle", "cheapest", "holds", "construct", "clean",
 )  # fmt: skip

@@ -21,8 +21,6 @@ from csp.solve.network.network import HiddenNetwork
 from csp.solve.network.node_cuts import Arcs
 from csp.solve.network.paths import Wanted
 
-__all__ = ["FlowSeparator"]
-
 KERNELS = Kernels(__name__, "reach_sink", "find_misses", given=maxflow.KERNELS)
 
 _SMALL = 20_000

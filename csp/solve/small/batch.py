@@ -27,8 +27,6 @@ from csp.solve.small.one import (
 )
 from csp.tables.patterns import as_pattern
 
-__all__ = ["CheckedTables", "SmallBatch", "SmallDecisions", "SmallSolver"]
-
 _CHUNK = 4096
 _POOL = 32
 

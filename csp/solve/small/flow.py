@@ -11,23 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "FLOW",
-    "MOST",
-    "NONE",
-    "ONE",
-    "Arcs",
-    "Case",
-    "Net",
-    "Work",
-    "augment",
-    "lowest",
-    "probe",
-    "push",
-    "size",
-    "spread",
-]
-
 MOST = 64
 """Cells that a mask holds."""
 

@@ -6,8 +6,6 @@ from typing import Any
 
 from csp.compiled import Kernels
 
-__all__ = ["HOMES", "KERNELS"]
-
 HOMES = ("csp.solve.small.flow", "csp.solve.small.search", "csp.solve.small.many")
 
 # Called at each node, where a call would take a twentieth of the time of small tables.

@@ -13,10 +13,6 @@ from numpy.typing import NDArray
 from csp.solve.small.flow import MOST, NONE, ONE, Arcs, Case, Net, Work, lowest, probe
 from csp.solve.small.search import CUTS, search
 
-__all__ = [
-    "Tables", "beaten", "decide", "decide_many", "fill", "room_for_work", "solve_many", "start",
-]  # fmt: skip
-
 _NO_BOUND = np.int64(2**62)
 
 

@@ -19,22 +19,6 @@ from csp.solve.small import many as cases
 from csp.solve.small.flow import MOST, Net, Work
 from csp.solve.small.kernels import KERNELS
 
-__all__ = [
-    "NO_LIMIT",
-    "OUTCOMES",
-    "PLAIN_SLICE",
-    "SLICE",
-    "SmallAnswer",
-    "SmallSearch",
-    "Structure",
-    "check_sizes",
-    "mask_of",
-    "net_of",
-    "part_of",
-    "structure_of",
-    "unpack",
-]
-
 SLICE = 5000
 """Nodes between two looks at the clock: some hundredths of a second."""
 

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from csp.solve.small.flow import NONE, ONE, Arcs, Case, Net, Work, lowest, probe, size
 
-__all__ = ["CUTS", "search"]
-
 CUTS = 512
 """Cuts kept at one node; further ones still raise the bound."""
 

@@ -12,8 +12,6 @@ from csp.solve.result import Progress, ProgressCallback, Suppression
 from csp.solve.small.one import SLICE, SmallAnswer, SmallSearch
 from csp.solve.unprotectable import fully_suppressed
 
-__all__ = ["solve_by_search"]
-
 
 def solve_by_search(
     problem: Problem, *, clock: Clock, gap: float, integer: bool,

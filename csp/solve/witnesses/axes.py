@@ -20,8 +20,6 @@ from csp.tables.codes import Labels
 from csp.tables.margins import codes_along
 from csp.tables.table import Table
 
-__all__ = ["Axes", "Tops"]
-
 Tops = tuple[tuple[int, ...], ...]
 """In each dimension the codes at the top of some subtrees."""
 

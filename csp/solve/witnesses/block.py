@@ -15,8 +15,6 @@ from csp.errors import SolverError
 from csp.highs import Model, Status
 from csp.solve.witnesses.field import Field, Witness, movable
 
-__all__ = ["Block", "Way", "whole_steps"]
-
 # What a suppressed cell costs in a program: as good as nothing, so that short witnesses win.
 _FREE = 1e-4
 

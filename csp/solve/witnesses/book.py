@@ -14,8 +14,6 @@ from csp.audits.claims import Claim
 from csp.problem.singletons import Attackers
 from csp.solve.witnesses.field import Field, Witness
 
-__all__ = ["Book"]
-
 Pair = tuple[Claim, Claim]
 
 # Pairs of claims about one cell that are made at most.

@@ -19,8 +19,6 @@ from csp.solve.witnesses.block import Block, Way
 from csp.solve.witnesses.book import Book
 from csp.solve.witnesses.field import Field, Witness, movable
 
-__all__ = ["Builder", "prune", "serve_together"]
-
 # Blocks kept: neighbours in the order of work share them.
 _BLOCKS = 64
 

@@ -13,8 +13,6 @@ from csp.solve.witnesses.book import Book
 from csp.solve.witnesses.construct import Builder
 from csp.solve.witnesses.field import Witness
 
-__all__ = ["drop_cells", "exchange"]
-
 # Price of a cell that a region's program has chosen, as a share of its own.
 _CHOSEN = 1e-3
 

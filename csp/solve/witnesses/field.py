@@ -15,8 +15,6 @@ from csp.exact import UNBOUNDED
 from csp.problem.problem import Problem
 from csp.problem.requirements import room, shared_levels
 
-__all__ = ["Field", "Witness", "followed", "movable", "tighten"]
-
 # Rooms are cut at this multiple of the largest level, as what is further serves no requirement; and
 # where all primary cells move at once, so that a total moves by many levels.
 _ROOM = 4

@@ -26,8 +26,6 @@ from scipy.sparse.csgraph import connected_components
 
 from csp.attacker.view import positions
 
-__all__ = ["recognised_codes"]
-
 # More dimensions than any table has; a set of relations that seems to have more is not a grid.
 _MOST = 16
 

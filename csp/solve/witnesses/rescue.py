@@ -9,8 +9,6 @@ from csp.clock import Clock
 from csp.solve.unprotectable import unprotectable
 from csp.solve.witnesses.book import Book
 
-__all__ = ["rescue"]
-
 
 def rescue(book: Book, failed: list[int], clock: Clock) -> None:
     """Take claims into use that settle requirements with everything suppressed that may be.

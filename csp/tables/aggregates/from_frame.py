@@ -43,8 +43,6 @@ from csp.tables.margins import (
 )
 from csp.tables.units import check_rounding, column_units
 
-__all__ = ["FrameOptions", "table_from_frame"]
-
 
 def table_from_frame(make: Callable[..., T], given: FrameOptions) -> T:
     """Table of an aggregated frame, one row per cell.

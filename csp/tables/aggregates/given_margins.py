@@ -13,8 +13,6 @@ from csp.exact import MAX_VALUE, most_text, number_text
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.margins import sum_up, totals_of
 
-__all__ = ["RECORDS", "added_up", "check_absent", "has_margins", "reached", "with_margins"]
-
 RECORDS = "give the records themselves, without --aggregated"
 """What to do where one row per cell does not tell enough."""
 

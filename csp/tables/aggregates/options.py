@@ -11,8 +11,6 @@ from csp.exact import Number
 from csp.tables.cross.listing import listed
 from csp.tables.hierarchies.hierarchy import Hierarchy
 
-__all__ = ["FrameOptions"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FrameOptions:

@@ -18,11 +18,6 @@ from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.margins import sum_up, totals_of
 from csp.tables.units import column_units
 
-__all__ = [
-    "check_nested", "contributors_of", "empty_cells", "refuse_rows", "rolled_up", "spread",
-    "units_of",
-]  # fmt: skip
-
 _ORDER = "put the largest first"
 
 

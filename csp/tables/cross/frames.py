@@ -13,8 +13,6 @@ from csp.errors import InputError
 from csp.names.calls import check_choice
 from csp.tables.columns import LIBRARIES
 
-__all__ = ["columns_to_frame"]
-
 
 def columns_to_frame(columns: Mapping[str, Any], library: str = "") -> Any:
     """Make a data frame of the given library.

@@ -11,16 +11,6 @@ from numpy.typing import NDArray
 from csp.exact import grouped_text
 from csp.tables.cross.layout import CrossTable, Labelled, Panel, cross_table
 
-__all__ = [
-    "EMPTY",
-    "SUPPRESSED",
-    "cell_texts",
-    "notebook_facts",
-    "notebook_list",
-    "notebook_table",
-    "panel_rows",
-]
-
 SUPPRESSED = "×"
 """Shown for suppressed cells."""
 

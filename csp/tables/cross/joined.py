@@ -13,8 +13,6 @@ from csp.tables.cells import Cells, T
 from csp.tables.codes import Labels
 from csp.tables.margins import codes_along
 
-__all__ = ["joined"]
-
 
 def joined(table: T, name: str, mapping: Mapping[str, str]) -> T:
     """Table with codes of a dimension joined.

@@ -16,9 +16,6 @@ from csp.tables.margins import codes_along
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["CrossTable", "Heading", "Panel", "cross_table", "outlines"]
-
-
 _COLUMNS = 12
 """Codes of a dimension up to which it goes across where there is a choice."""
 
@@ -27,13 +24,20 @@ class Labelled(Protocol):
     """What a layout needs of a table or a release."""
 
     @property
-    def labels(self) -> Sequence[tuple[str, ...]]: ...
+    def labels(self) -> Sequence[tuple[str, ...]]:
+        """Codes of each cell."""
+
     @property
-    def names(self) -> tuple[str, ...]: ...
+    def names(self) -> tuple[str, ...]:
+        """Name of each dimension."""
+
     @property
-    def roots(self) -> tuple[str, ...]: ...
+    def roots(self) -> tuple[str, ...]:
+        """Code of the total in each dimension."""
+
     @property
-    def relations(self) -> csr_array: ...
+    def relations(self) -> csr_array:
+        """Relations between cells, (relations, cells)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,6 @@ from csp.tables.codes import text_codes
 from csp.tables.columns import library_of
 from csp.tables.units import is_gap
 
-__all__ = ["Listed", "listed"]
-
 _ALL = "All"
 """What pandas calls its margins."""
 

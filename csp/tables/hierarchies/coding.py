@@ -14,18 +14,6 @@ from csp.errors import InputError, argument, phrase
 from csp.tables.codes import numbered_codes
 from csp.tables.hierarchies.hierarchy import Hierarchy
 
-__all__ = [
-    "Finder",
-    "check_repeats",
-    "first_row",
-    "missing_owner",
-    "missing_value",
-    "negative_value",
-    "positions_of",
-    "read_codes",
-    "weight_not_positive",
-]
-
 # With this many records, no two of one category, a column is not a categorical variable.
 _MANY = 1000
 

@@ -21,8 +21,6 @@ from csp.tables.hierarchies.trees import (
     too_deep,
 )
 
-__all__ = ["Hierarchy"]
-
 
 @dataclass(frozen=True, slots=True)
 class Hierarchy(metaclass=Guided):

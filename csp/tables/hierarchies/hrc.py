@@ -10,8 +10,6 @@ from csp.errors import InputError, phrase
 from csp.formats.reading import MAX_DESCRIPTION_BYTES, read_text
 from csp.tables.hierarchies.trees import MAX_DEPTH, too_deep
 
-__all__ = ["format_hrc", "parse_hrc"]
-
 
 def parse_hrc(
     source: str | PathLike[str] | Iterable[str], *, lead: str = "@", total: str = "Total"

@@ -10,8 +10,6 @@ import numpy as np
 from csp.tables.codes import text_codes
 from csp.tables.columns import library_of
 
-__all__ = ["InOrder", "category_orders", "in_order"]
-
 
 class InOrder(dict[str, Any]):
     """Columns by name, whose codes keep the order in which they first stand there."""

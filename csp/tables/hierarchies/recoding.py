@@ -8,8 +8,6 @@ from csp.errors import InputError
 from csp.formats.recodings import Recoding
 from csp.tables.hierarchies.hierarchy import Hierarchy
 
-__all__ = ["recoded"]
-
 
 def recoded(
     codes: Collection[str], recoding: Recoding, tree: Hierarchy | None, name: str

@@ -22,15 +22,6 @@ from csp.tables.codes import Labels
 if TYPE_CHECKING:
     from csp.tables.hierarchies.hierarchy import Hierarchy
 
-__all__ = [
-    "DEFAULT",
-    "check_leaves",
-    "dimension_names",
-    "is_total",
-    "total_codes",
-    "unnoticed_totals",
-]
-
 DEFAULT = "Total"
 """Code of the total where none is named."""
 

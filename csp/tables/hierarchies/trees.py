@@ -9,15 +9,6 @@ from csp.errors import InputError
 from csp.tables.codes import text_codes
 from csp.tables.columns import read_columns
 
-__all__ = [
-    "MAX_DEPTH",
-    "parents_of_columns",
-    "parents_of_dict",
-    "parents_of_pairs",
-    "postorder",
-    "too_deep",
-]
-
 MAX_DEPTH = 100
 """Most levels below a total. Classifications have at most a dozen; more are a damaged file."""
 

@@ -19,25 +19,16 @@ from typing import Any
 import numpy as np
 
 from csp.errors import InputError, argument
-from csp.formats.delimited import Opened, check_plain, open_text
+from csp.formats.delimited import Opened, TextFile, check_plain, open_text
 from csp.formats.marks import undeclared_na, with_points
 from csp.formats.parquet import connected, is_parquet, open_parquet
-from csp.tables.columns import (
-    TextFile,
-    check_names,
-    file_note,
-    is_ibis,
-    is_relation,
-    plain_relation,
-)
+from csp.tables.columns import check_names, file_note, is_ibis, is_relation, plain_relation
 from csp.tables.hierarchies.coding import negative_value, weight_not_positive
 from csp.tables.memory import size_text, taken_memory
 from csp.tables.microdata.contributions import Stage, Wanted, check_weights
 from csp.tables.microdata.duckdb_records import Source, Units, literal, trimmed
 from csp.tables.microdata.grouping import Found, Tally
 from csp.tables.microdata.records import Records
-
-__all__ = ["aggregated"]
 
 _LEAST = 300 * 2**20
 """Bytes beyond what the process holds already without which nothing can be done."""

@@ -17,17 +17,6 @@ from csp.errors import InputError
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.memory import check_memory
 
-__all__ = [
-    "KEYS",
-    "Axis",
-    "Largest",
-    "Sums",
-    "axes_of",
-    "check_combinations",
-    "first_of",
-    "starts_of",
-]
-
 _MOST_COMBINATIONS = 2**40
 """Most combinations of codes: with the number of a record of a batch they stay inside int64."""
 

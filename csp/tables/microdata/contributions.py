@@ -29,8 +29,6 @@ from csp.tables.microdata.combinations import check_combinations
 from csp.tables.microdata.records import Records
 from csp.tables.units import column_units, is_gap
 
-__all__ = ["Stage", "Wanted", "check_weights", "records_of"]
-
 _FEW = 2**20
 """Combinations of codes up to which empty ones are cells of a table of values by default."""
 

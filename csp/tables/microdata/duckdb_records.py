@@ -16,8 +16,6 @@ from csp.tables.microdata.contributions import Wanted
 from csp.tables.microdata.records import MAX_BATCH
 from csp.tables.units import GAPS, NotUnits, to_units, unmasked
 
-__all__ = ["Source", "Units", "literal", "trimmed"]
-
 _NAME = "cellveil_source"
 """What the records are called in queries; a relation may be about a table of any other name."""
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
 from csp.exact import UNBOUNDED
+from csp.formats.layout import Metadata
 from csp.names.calls import check_choice, check_known, whole_number
-from csp.tables.argus import Metadata
 from csp.tables.argus import hierarchies as declared
 from csp.tables.cells import T
 from csp.tables.columns import is_ibis, is_relation, native_frame, read_columns
@@ -36,8 +36,6 @@ from csp.tables.microdata.partitioned import has_workers
 from csp.tables.microdata.repeats import EACH, repeating_identifier
 from csp.tables.microdata.workers import aggregated_by_workers
 from csp.tables.units import check_rounding
-
-__all__ = ["NEGATIVE", "MicrodataOptions", "tabulate"]
 
 NEGATIVE = ("error", "abs", "shift", "split")
 """Modes for negative contributions."""

@@ -29,8 +29,6 @@ from csp.tables.microdata.combinations import (
 from csp.tables.microdata.contributions import Wanted
 from csp.tables.microdata.records import Records, Size, batches
 
-__all__ = ["Found", "Partial", "Tally"]
-
 _MOST_FLOORS = 2**22
 """Combinations up to which the least of the largest contributions is kept for each."""
 

@@ -11,8 +11,6 @@ from csp.tables.hierarchies.hierarchy import Hierarchy
 if TYPE_CHECKING:
     from csp.tables.microdata.contributions import Stage
 
-__all__ = ["MicrodataOptions"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MicrodataOptions:

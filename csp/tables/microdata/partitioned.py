@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from csp.errors import InputError
 from csp.tables.columns import check_names, library_of
 
-__all__ = ["COLUMNS", "Frame", "has_workers", "partitioned", "refusing"]
-
 _FEW = 8
 """Number of answers of partitions that are joined to one."""
 

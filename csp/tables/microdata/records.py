@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 
-__all__ = ["MAX_BATCH", "Records", "Size", "batches"]
-
 # Transformed contributions and their weighted sums must stay inside int64.
 _LIMIT = 2.0**62
 

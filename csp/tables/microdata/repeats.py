@@ -16,17 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
+from csp.formats.delimited import TextFile
 from csp.tables.codes import numbered_owners
-from csp.tables.columns import (
-    LIBRARIES,
-    TextFile,
-    WholeFile,
-    column_names,
-    library_of,
-    read_columns,
-)
-
-__all__ = ["EACH", "repeating_identifier", "repeats_note", "telling_names"]
+from csp.tables.columns import LIBRARIES, WholeFile, column_names, library_of, read_columns
 
 EACH = "each record counts as one contributor"
 """What is said where none is named."""

@@ -32,8 +32,6 @@ from csp.tables.microdata.partitioned import COLUMNS, partitioned, refusing
 from csp.tables.microdata.records import MAX_BATCH, Records
 from csp.tables.units import NotUnits, to_units
 
-__all__ = ["aggregated_by_workers"]
-
 _STEP = 4096
 """Of this many records, in the order of their contributors, one says where ranges may end."""
 

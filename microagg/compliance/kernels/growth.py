@@ -7,8 +7,6 @@ import numpy as np
 from microagg.compliance.kernels.sensitivity import Demand, empty_group, take_in, unsafe
 from microagg.records import Floats, Ints
 
-__all__ = ["grow"]
-
 
 def grow(points: Floats, labels: Ints, state: Ints, demand: Demand, rounds: int) -> None:
     """Make at most `rounds` pairs of clusters.

@@ -20,8 +20,6 @@ from microagg.compliance.kernels.sensitivity import (
 )
 from microagg.records import Floats, Ints
 
-__all__ = ["chains", "join"]
-
 
 def join(
     top: Ints, total: Ints, sums: Floats, sizes: Ints, faults: Ints, into: Ints, labels: Ints,

@@ -26,9 +26,6 @@ from microagg.compliance.kernels.sensitivity import (
 )
 from microagg.records import Floats, Ints
 
-__all__ = ["Clusters"]
-
-
 GAIN = 1e-9
 """Least relative gain that counts: rounding must not let two states follow one another forever."""
 

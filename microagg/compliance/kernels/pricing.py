@@ -19,8 +19,6 @@ import numpy as np
 from microagg.compliance.kernels.sensitivity import Demand, collect, empty_group, take_in, unsafe
 from microagg.records import Floats, Ints
 
-__all__ = ["Lists", "cheap_groups", "distances", "extend", "greedy_group", "root_bounds"]
-
 
 class Lists(NamedTuple):
     """Who may come next, for each number of records chosen, by the bounds of what comes then.

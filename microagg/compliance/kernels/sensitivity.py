@@ -21,18 +21,6 @@ import numpy as np
 
 from microagg.records import Ints
 
-__all__ = [
-    "Demand",
-    "absorb",
-    "begin",
-    "collect",
-    "empty_group",
-    "gather",
-    "shortfall",
-    "take_in",
-    "unsafe",
-]
-
 
 class Demand(NamedTuple):
     """What is asked of every group of records.

@@ -36,8 +36,6 @@ from microagg.partitions.kdtree_search import (
 )
 from microagg.records import Floats, Ints
 
-__all__ = ["LABEL", "LEFT", "Unassigned", "checked_points", "mdav_labels", "reporter", "worth"]
-
 COMPILED_FROM = 5_000
 """Records from which compiled code may be worth loading: MDAV of 5,000 records of 6 attributes
 takes 0.3 s in numpy and 0.02 s compiled. From `SURELY` times as many on it is used in any case."""

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from csp.compiled import Kernels
 from microagg.records import Floats
 
-__all__ = ["CUTS", "mondrian_labels"]
-
 CUTS = ("median", "nearest", "relaxed")
 """Ways to cut: at the median; at the allowable cut nearest to it; into halves."""
 

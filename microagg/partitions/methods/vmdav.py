@@ -28,8 +28,6 @@ from microagg.partitions.methods import mdav
 from microagg.partitions.methods.mdav import LABEL, LEFT, Unassigned
 from microagg.records import Floats, Ints
 
-__all__ = ["COMPILED_FROM", "vmdav_labels"]
-
 COMPILED_FROM = 2_000
 """Records from which compiled code may be worth loading; see `mdav.worth`."""
 

@@ -8,8 +8,6 @@ from typing import Any
 
 import microagg
 
-__all__ = ["RECOMPUTATIONS"]
-
 TAX = {"salary": [10, 15, 30, 40], "gains": [20, 15, 40, 30], "other": [100, 105, 200, 210]}
 """Table I."""
 

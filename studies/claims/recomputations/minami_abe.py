@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from attacks import Fibre
     from csp import Table
 
-__all__ = ["RECOMPUTATIONS"]
-
 
 def _square(side: int, rows: list[int], columns: list[int]) -> NDArray[np.bool_]:
     """Pattern of a table with margins that suppresses some rows by some columns."""

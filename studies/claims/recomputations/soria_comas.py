@@ -8,8 +8,6 @@ from typing import Any
 
 import microagg
 
-__all__ = ["RECOMPUTATIONS"]
-
 _WEIGHTS: Any = [[Fraction(5, 10), Fraction(2, 10)], [Fraction(1, 10), Fraction(4, 10)]]
 """How likely a mechanism makes records 1 and 2 of persons 1 and 2."""
 

@@ -11,8 +11,6 @@ from csp import Table
 from csp.rules import parse_rules
 from microagg import intruders
 
-__all__ = ["RECOMPUTATIONS"]
-
 
 def corresponding_p() -> str:
     shares = (Fraction(1, 2), Fraction(3, 5), Fraction(4, 5))

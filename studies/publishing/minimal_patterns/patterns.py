@@ -14,8 +14,6 @@ from csp.solve.small.batch import CheckedTables, SmallSolver
 from csp.solve.small.one import unpack
 from studies.publishing.minimal_patterns import search
 
-__all__ = ["Census", "MinimalPatterns"]
-
 _POOL = 32
 _KEPT = 4096
 

@@ -26,8 +26,6 @@ from csp.solve.small.flow import NONE, ONE, Arcs, Case, Net, Work, lowest, probe
 from csp.solve.small.many import Tables, chosen_cost, fill, holds, start
 from csp.solve.small.search import ascend, by_size, lone_lines, search
 
-__all__ = ["KERNELS", "census_many", "first_many", "gather", "spares"]
-
 
 def spares(net: Net, case: Case, work: Work, pattern: Any) -> bool:
     """Whether a safe pattern stays safe without one of its chosen cells."""

@@ -14,8 +14,6 @@ from csp.errors import InputError
 from csp.exact import MAX_VALUE
 from csp.tables.table import Table
 
-__all__ = ["Completions"]
-
 _FAR = np.int64(4 * MAX_VALUE)
 _ENDLESS = 2**62
 

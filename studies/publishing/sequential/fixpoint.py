@@ -35,8 +35,6 @@ from studies.publishing.pattern_table import PatternTable
 from studies.publishing.sequential.completions import Completions
 from studies.publishing.sequential.regions import bridgeless, regions
 
-__all__ = ["SequentialFixpoint"]
-
 _BLOCKS = 8
 _CHUNK = 65536
 

@@ -16,8 +16,6 @@ from csp.errors import InputError
 from csp.solve.small.flow import Net
 from csp.tables.table import Table
 
-__all__ = ["Region", "bridgeless", "dimension", "regions"]
-
 _MOST_NODES = 16
 _MOST_CELLS = 16
 

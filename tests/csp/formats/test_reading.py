@@ -15,11 +15,12 @@ import pytest
 from csp import Decoys, Hierarchy, InputError, Key, Mechanism, PPercent, Table
 from csp.exact import exact, read_decimal, read_fraction, read_whole
 from csp.formats import reading
+from csp.formats.delimited import TextFile
 from csp.formats.reading import read_bytes, read_json, read_text
 from csp.problem.jj import read_jj
 from csp.rules import Dominance, parse_rules
 from csp.tables.codes import text_codes
-from csp.tables.columns import TextFile, column_names, read_columns
+from csp.tables.columns import column_names, read_columns
 from csp.tables.units import NotUnits, to_units
 
 
@@ -543,7 +544,7 @@ def test_cells_of_a_release_are_bounded(tmp_path, old, new, words) -> None:
     ],
 )
 def test_layouts_are_bounded(tmp_path: Path, line: str, words: str) -> None:
-    from csp.tables.argus import read_metadata
+    from csp.formats.layout import read_metadata
 
     with pytest.raises(InputError, match=words):
         read_metadata(put(tmp_path / "a.rda", line + "\n"))

@@ -17,7 +17,7 @@ import pytest
 import csp.tables.microdata.aggregation
 import csp.tables.microdata.duckdb_records
 from csp import Hierarchy, InputError, Table
-from csp.tables.columns import TextFile
+from csp.formats.delimited import TextFile
 from csp.tables.memory import memory_size
 from csp.tables.microdata.contributions import Stage
 from tests.csp.tables.test_sparse_tables import everything

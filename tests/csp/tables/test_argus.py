@@ -14,7 +14,8 @@ from typer.testing import CliRunner
 from cellveil.cli.app import app
 from csp import InputError, Table
 from csp.errors import NotAdditive
-from csp.tables.argus import hierarchies, read_metadata, read_microdata
+from csp.formats.layout import read_metadata
+from csp.tables.argus import hierarchies, read_microdata
 from tests.support.shared import shared_data
 
 LAYOUT = """Region 1  2 99

@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from csp import InputError
-from csp.tables.columns import TextFile, read_whole
+from csp.formats.delimited import TextFile
+from csp.tables.columns import read_whole
 from microagg.checks import (
     anonymity,
     is_k_anonymous,

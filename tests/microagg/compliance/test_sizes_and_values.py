@@ -12,7 +12,7 @@ import microagg
 from csp import InputError, Unprotectable
 from csp.compiled import at_once
 from csp.errors import OutOfTime, SolverError
-from csp.tables.columns import TextFile
+from csp.formats.delimited import TextFile
 from microagg.compliance import column_generation, search, set_partition
 from microagg.scaling import scaled
 from microagg.tables.forms import forms_of

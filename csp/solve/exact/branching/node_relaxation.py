@@ -16,8 +16,6 @@ from csp.solve.bounds import safe_bound
 from csp.solve.cuts import Cut
 from csp.solve.exact.relaxation import TOLERANCE, VIOLATED, Relaxation, Relaxed, entries, unit_of
 
-__all__ = ["NodeRelaxation"]
-
 # Solves without being needed after which a row leaves the model for the pool, and the
 # share of the rows that leave together. (docs/benchmarks.md has the times for 5, 10, 20 and never.)
 _OLD = 20

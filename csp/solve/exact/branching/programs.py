@@ -10,8 +10,6 @@ from csp.solve.exact.separation import accept_or_cut, survivors
 from csp.solve.exact.state import Run
 from csp.solve.unprotectable import no_union_safe_pattern
 
-__all__ = ["search_programs"]
-
 
 def search_programs(run: Run, _: Clock) -> None:
     """Close the gap by integer programs and cuts, until proof, gap or time."""

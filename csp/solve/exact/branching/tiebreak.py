@@ -18,8 +18,6 @@ from csp.solve.exact.separation import accept_or_cut, cut_rounds, exceeds_budget
 from csp.solve.exact.state import Run
 from csp.solve.order import BINARY_UP_TO
 
-__all__ = ["break_ties", "label_hash", "prefers"]
-
 Outcome = Literal["done", "time", "precision", "cheaper"]
 
 _CHUNK = 16

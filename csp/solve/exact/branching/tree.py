@@ -26,8 +26,6 @@ from csp.solve.exact.separation import Point, accept_or_cut, separate
 from csp.solve.exact.state import Run
 from csp.solve.unprotectable import no_union_safe_pattern
 
-__all__ = ["branch"]
-
 _WHOLE = 1e-6
 _ROOT_ROUNDS = 30
 _ROUNDS = 1

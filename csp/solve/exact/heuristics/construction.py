@@ -19,8 +19,6 @@ from csp.solve.witnesses.book import Book
 from csp.solve.witnesses.construct import prune
 from csp.solve.witnesses.rescue import rescue
 
-__all__ = ["complete_pattern", "follow_relaxation", "offer", "round_lp", "take"]
-
 # By how much a cell is cheaper that the point holds wholly: a search each. Witnesses take longer
 # than paths, and search once.
 _TRUST = (1.0, 0.9, 0.5)

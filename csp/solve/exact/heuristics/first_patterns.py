@@ -23,8 +23,6 @@ from csp.solve.large.engine import LocalSearch, begun
 from csp.solve.unprotectable import unprotectable
 from csp.solve.witnesses.book import Book
 
-__all__ = ["begin_locally", "first_patterns", "improve_locally", "suppress_everything"]
-
 # Limit of the engine for large tables where other searches follow, in times of its first pattern.
 _LOCAL_TIMES = 2.0
 

@@ -16,8 +16,6 @@ from csp.clock import Clock
 from csp.solve.exact.separation import accept_or_cut
 from csp.solve.exact.state import PART_CELLS, Run
 
-__all__ = ["improve_parts"]
-
 # How many times more cells are drawn after a program that ended, and how many times fewer after one
 # that did not.
 _WIDER, _NARROWER = 1.02, 1.2

@@ -13,11 +13,6 @@ from csp.solve.exact.heuristics.construction import take
 from csp.solve.exact.state import Run
 from csp.solve.general.threads import single_threaded
 
-__all__ = [
-    "LEADING", "PATIENCE", "VERY_LARGE", "entries", "improve", "search_subspaces", "subspaces_fail",
-    "subspaces_lead", "takes_subspaces",
-]  # fmt: skip
-
 PATIENCE = 25
 
 # Number of cells from which subspaces are searched, and from which this is done before anything is

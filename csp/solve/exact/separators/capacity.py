@@ -11,8 +11,6 @@ from csp.solve.exact.unions import union_cuts_beforehand
 from csp.solve.large.relaxation import Relaxation
 from csp.solve.witnesses.field import Field
 
-__all__ = ["bound_by_relations", "cut_relaxation", "cut_sums"]
-
 # Rounds of cuts on a network after which its point guides a search: a good incumbent early
 # excludes most cells of a large table.
 _GUIDED_ROUNDS = (3, 6, 12, 24)

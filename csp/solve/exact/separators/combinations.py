@@ -30,8 +30,6 @@ from csp.solve.cuts import Cut, least_weight
 from csp.solve.exact.state import Run
 from csp.solve.kernel import KernelForm
 
-__all__ = ["Combinations", "cut_combinations"]
-
 _VIOLATED = 1e-4
 
 # A multiplier of the solver that counts as none.

@@ -12,8 +12,6 @@ from csp.solve.exact.heuristics.construction import complete_pattern
 from csp.solve.exact.separation import accept_or_cut, cut_rounds, survivors
 from csp.solve.exact.state import Run
 
-__all__ = ["root_cuts"]
-
 # Share of the gap that a round must close: much of it where a tree with its own combinations of
 # rows follows (more of the solver's cuts make nodes slow), little on networks.
 _QUICK, _WORTH = 0.15, 0.03
