@@ -71,6 +71,8 @@ class Run(Incumbent):
         For parts.
     part_width : float
         Cells drawn for a part whose best choice a program looks for.
+    parts_rest : bool
+        Whether programs over parts gained nothing when they came last.
     tree : object, optional
         The tree of the last round, which the next goes on with.
     local : LocalSearch, optional
@@ -86,6 +88,7 @@ class Run(Incumbent):
     canonical: bool = False
     related: bool = False
     part_width: float = PART_CELLS
+    parts_rest: bool = False
     tree: Any = None
     local: Any = None
     limit: Clock = field(init=False)

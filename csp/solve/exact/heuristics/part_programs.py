@@ -49,7 +49,7 @@ def improve_parts(run: Run, until: Clock) -> None:
     wide = run.part_width
     x = run.master.relax().x
     doubt = np.ones(len(run.problem.free)) if x is None else 1 + _SURE - x
-    fruitless = 0
+    fruitless, begun = 0, run.best_cost
     while fruitless < _PATIENCE and not until.over and not run.close_enough:
         assert run.best is not None
         chosen = np.flatnonzero(run.best & run.problem.free)
@@ -63,9 +63,10 @@ def improve_parts(run: Run, until: Clock) -> None:
         before = run.best_cost
         ended = _improve(run, part, until)
         if ended and not run.alive[~part].any():
-            return
+            break
         fruitless = 0 if run.best_cost != before else fruitless + 1
         run.part_width = wide = wide * _WIDER if ended else max(wide / _NARROWER, PART_CELLS)
+    run.parts_rest = run.best_cost == begun
 
 
 def _odds(doubt: NDArray[np.float64], cost: NDArray[np.int64]) -> NDArray[np.float64]:

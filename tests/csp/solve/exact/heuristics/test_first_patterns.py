@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
-from csp import clock
+from csp import Problem, Table, clock
 from csp.clock import UNLIMITED, Clock, now
+from csp.solve.exact import schedule
 from csp.solve.exact.heuristics import first_patterns, subspaces
+from csp.solve.exact.heuristics.part_programs import improve_parts
 from csp.solve.exact.state import Run
 from csp.solve.general import neighbourhood
 from tests.support.witnesses import cube_problem
@@ -74,3 +77,28 @@ def test_without_a_limit_the_first_search_of_subspaces_ends(monkeypatch: Any) ->
     monkeypatch.setattr(first_patterns, "search_subspaces", noted)
     first_patterns.first_patterns(run_of(UNLIMITED, monkeypatch), UNLIMITED)
     assert [until.left for until in given] == [pytest.approx(60, abs=5)]
+
+
+def test_parts_and_subspaces_take_turns_where_they_gain_nothing(monkeypatch: Any) -> None:
+    def search(run: Run) -> list[str]:
+        late = ("parts", "subspaces")
+        return [
+            each.name for each in schedule.BRANCH.rounds if each.name in late and each.when(run)
+        ]
+
+    monkeypatch.setattr(subspaces, "_LARGE", 0)
+    monkeypatch.setattr(schedule, "_SMALL_TABLE", 0)
+    table = Table.from_array(np.arange(1, 28).reshape(3, 3, 3))
+    problem = Problem.of(table, np.arange(table.n_cells) == 0, spl=1)
+    run = Run(problem, UNLIMITED, 0.0, integer=False, seed=0, progress=None)
+    run.try_incumbent(run.problem.forced | run.problem.free)
+    assert search(run) == ["parts"]
+    improve_parts(run, UNLIMITED)  # to a cheapest pattern
+    assert search(run) == ["parts"]
+    run.bound = 0  # as if the gap were wide
+    improve_parts(run, UNLIMITED)
+    assert search(run) == ["subspaces"]
+    subspaces.improve(run, Clock(now() + 600), patience=1)  # the early search takes no turn
+    assert search(run) == ["subspaces"]
+    subspaces.improve(run, Clock(now() + 1), patience=None)
+    assert search(run) == ["parts"]
