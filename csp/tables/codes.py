@@ -424,6 +424,6 @@ def _code(item: Any) -> str:
         return ""
     if isinstance(item, (bytes, bytearray, memoryview)):
         raise TypeError
-    if isinstance(item, float) and item.is_integer():
+    if isinstance(item, (float, np.floating)) and item.is_integer():
         return str(int(item))
     return str(item).strip()

@@ -27,6 +27,9 @@ from csp.formats.parquet import connected, is_parquet, open_parquet
 from csp.formats.reading import encoding_name
 from csp.tables.units import unmasked
 
+_NARROW = (np.dtype(np.float16), np.dtype(np.float32))
+"""Floats whose shortest text is not that of the wider float of the same value."""
+
 LIBRARIES = ("pandas", "polars", "pyarrow")
 """Libraries whose frames come back to their caller."""
 
@@ -192,6 +195,8 @@ def named_columns(data: Any) -> Any:
 
 
 def _object_array(column: Any) -> NDArray[Any]:
+    if getattr(column, "dtype", None) in _NARROW:  # a series of pandas, too
+        return _doubles(unmasked(column))
     if isinstance(column, np.ndarray) and column.ndim == 1:
         kept: NDArray[Any] = unmasked(column)
         if kept.dtype.kind in "iufOU":
@@ -201,6 +206,13 @@ def _object_array(column: Any) -> NDArray[Any]:
     array = np.empty(len(items), dtype=object)
     array[:] = items
     return array
+
+
+def _doubles(array: NDArray[Any]) -> NDArray[Any]:
+    """Narrow floats as those with the same shortest text: 0.1 stays one tenth, and a code 1."""
+    if array.dtype == object:  # masked entries among them
+        return np.array([None if item is None else float(str(item)) for item in array], object)
+    return array.astype(str).astype(np.float64)
 
 
 def check_names(names: Sequence[str], known: Sequence[str], *, title: bool = False) -> None:
@@ -317,10 +329,13 @@ def _from_series(series: Any) -> NDArray[Any]:
         array: NDArray[Any] = np.asarray(series.to_numpy())
         if array.dtype.kind in "iu" or array.dtype == np.float64:
             return array
-        if array.dtype == np.float32:  # its own shortest text, not that of the wider float
-            return array.astype(str).astype(object)
+        if array.dtype in _NARROW:
+            return _doubles(array)
     items = zip(series.to_list(), series.is_null(), strict=True)
-    return _object_array([None if gap else item for item, gap in items])
+    plain = _object_array([None if gap else item for item, gap in items])
+    if str(series.dtype) != "Float32":
+        return plain
+    return _doubles(np.array([None if x is None else np.float32(x) for x in plain], object))
 
 
 def _file_names(file: TextFile) -> tuple[str, ...]:
@@ -389,6 +404,8 @@ def _from_relation(relation: Any, names: Sequence[str]) -> tuple[NDArray[Any], .
 def plain_relation(relation: Any, names: Sequence[str]) -> Any:
     """Columns c0, c1, ... of a DuckDB relation: whole numbers, DOUBLE, and all else as text.
 
+    Narrow floats and truth values come as from a frame: 0.1 is one tenth, and a code True.
+
     Raises
     ------
     InputError
@@ -402,6 +419,10 @@ def plain_relation(relation: Any, names: Sequence[str]) -> Any:
         column = '"' + name.replace('"', '""') + '"'
         if types[name] == "BLOB":
             column = f"decode({column})"
-        kept = types[name] in exact or types[name] == "DOUBLE"
+        elif types[name] == "FLOAT":
+            column = f"CAST(CAST({column} AS VARCHAR) AS DOUBLE)"
+        elif types[name] == "BOOLEAN":
+            column = f"CASE {column} WHEN true THEN 'True' WHEN false THEN 'False' END"
+        kept = types[name] in exact or types[name] in {"DOUBLE", "FLOAT"}
         terms.append(f"{column} AS c{i}" if kept else f"CAST({column} AS VARCHAR) AS c{i}")
     return relation.project(", ".join(terms))

@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
+import numpy as np
+
 from csp.audits.second_reading.meaning import Columns
 from csp.errors import InputError
 
@@ -62,7 +64,9 @@ def rows_of(
 
             with duckdb.connect() as connection:
                 found = connection.read_parquet(str(path))
-                lines: list[Any] = [found.columns, *found.fetchall()]
+                kinds = list(map(str, found.types))
+                rows = [list(map(_as_printed, row, kinds)) for row in found.fetchall()]
+                lines: list[Any] = [found.columns, *rows]
         elif path.suffix in (".xlsx", ".xlsm"):
             import openpyxl
 
@@ -102,6 +106,11 @@ def rows_of(
                 for x in columns[name]
             ]
     return columns
+
+
+def _as_printed(entry: Any, kind: str) -> Any:
+    """Entry of a row; a narrow float is the number that it is printed as."""
+    return entry if entry is None or kind != "FLOAT" else float(str(np.float32(entry)))
 
 
 def _mark(texts: Sequence[str]) -> str:
