@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
@@ -21,12 +20,10 @@ from cellveil.front import refuse
 from csp.errors import InputError
 from csp.exact import end_text, units_text
 from csp.formats.files import Together, check_writable, csv_writer, joined
+from csp.formats.formulas import without_formula
 from csp.mechanism import Protected
 from csp.problem.problem import Problem
 from csp.tables.codes import Labels
-
-_FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+|inf)")
 
 KINDS = {
     "-o": (".csv", ".csv.gz", ".parquet"),
@@ -182,19 +179,18 @@ def write_columns(
 def write_csv(out: TextIO, columns: Mapping[str, Sequence[Any]], *, header: bool = True) -> None:
     """Write columns as comma-separated text, with or without a header.
 
-    A text that a spreadsheet would take for a formula (it begins with =, +, -, @, a tab or a line
-    end, and is not a number) gets an apostrophe before it, and so does one that begins with
-    apostrophes and then looks like that, so that taking one away gives the text back.
+    A text that a spreadsheet would take for a formula gets an apostrophe before it
+    (`csp.formats.formulas`).
     """
     writer = csv_writer(out)
     if header:
-        writer.writerow(map(_no_formula, columns))
+        writer.writerow(map(without_formula, columns))
     words = {True: "true", False: "false"}
     plain = [
         [
             words[item]
             if isinstance(item, bool)
-            else _no_formula(item)
+            else without_formula(item)
             if isinstance(item, str)
             else item
             for item in column
@@ -202,10 +198,6 @@ def write_csv(out: TextIO, columns: Mapping[str, Sequence[Any]], *, header: bool
         for column in columns.values()
     ]
     writer.writerows(zip(*plain, strict=True))
-
-
-def _no_formula(text: str) -> str:
-    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
 
 
 def hashes_of(paths: Iterable[Path]) -> dict[Path, str]:

@@ -2,4 +2,5 @@
 
 `reading` is the one door in and `files` the one out. Text with separators is read by `delimited`
 and `marks`, Parquet by `parquet`; `layout`, `apriori` and `recodings` are files of τ-ARGUS.
+`formulas` writes texts so that spreadsheets take none for a formula, and reads them again.
 """

@@ -10,6 +10,7 @@ from typing import Any
 
 from csp.errors import InputError, argument
 from csp.exact import read_decimal
+from csp.formats.formulas import as_meant
 
 _BLANKS = "\u00a0\u202f\u2009\u2007"
 _MINUS = str.maketrans("\u2212\u2013\u2010\u2011", "----")
@@ -35,8 +36,6 @@ _GROUPS = {
 }
 _SCALES = frozenset({"k", "m", "mn", "bn", "b", "t", "td"})
 """Letters that multiply a number: to leave them out would change it."""
-
-_FORMULA = re.compile(r"'(?=[=+\-@])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +90,7 @@ def sign_of(item: Any) -> str:
     text = str(item)
     for blank in _BLANKS:
         text = text.replace(blank, " ")
-    text = text.strip()
-    return _FORMULA.sub("", text) if text.startswith("'") else text
+    return as_meant(text.strip())
 
 
 def convention_of(texts: Sequence[str], decimal: str | None = None) -> Convention:

@@ -59,6 +59,21 @@ def test_a_sheet_with_numbers(folder: Path) -> None:
     assert protect(folder, "--keep", str(folder / "list.xlsx"))[1] >= GONE
 
 
+@pytest.mark.parametrize("name", ["before.csv", "before.csv.gz", "before.xlsx", "before.sdmx.csv"])
+def test_codes_that_look_like_formulas_are_found_in_what_was_written_before(
+    folder: Path, name: str
+) -> None:
+    text = (folder / "d.csv").read_text().replace("\n01,", "\n-unknown-,").replace("\n02,", "\n=2,")
+    (folder / "d.csv").write_text(text)
+    (folder / "list.csv").write_text("region,size\n-unknown-,3\n=2,2\n")
+    call = ["protect", folder / "d.csv", "--by", "region,size", "--rules", "FREQ(3,10)",
+            "--keep", folder / "list.csv", "-o", folder / name]  # fmt: skip
+    assert CliRunner().invoke(app, list(map(str, call))).exit_code == 0
+    err, gone = protect(folder, "--keep", str(folder / name))
+    assert {("'-unknown-", "3"), ("'=2", "2")} <= gone
+    assert f"2 cells of {name} stay suppressed." in err
+
+
 @pytest.mark.parametrize("recoding", ["size=1", "size={}/size.grc"])
 @pytest.mark.parametrize("kept", ["list.csv", "before.csv"])
 def test_a_hierarchy_that_is_cut_says_what_old_codes_are_now(

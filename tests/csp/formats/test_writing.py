@@ -23,6 +23,7 @@ from cellveil.render.screen import printable, say
 from csp import InputError, Key
 from csp.formats import files as module
 from csp.formats.files import atomic_writer, check_writable, written_together
+from csp.formats.formulas import as_meant
 from tests.support.shared import ROOT
 
 
@@ -188,6 +189,7 @@ def test_labels_are_no_formulas() -> None:
     assert not any(text[:1] and text[0] in "=@\t\r" for text in found)
     assert found[8:] == labels[8:]
     assert [text.removeprefix("'") for text in found[:8]] == labels[:8]
+    assert [as_meant(text) for text in found] == labels
     assert [row[1] for row in rows[1:]] == [str(-i) for i in range(len(labels))]
 
 
