@@ -203,15 +203,15 @@ class _Taken:
             self._check_rows(given, name)
             self._keep(name, array)
             self.library = self.library or library
-        entries = self.columns[name].astype(object).tolist()
-        if not all(isinstance(e, (bool, np.bool_)) or e in (0, 1) for e in entries):
+        truths = [_truth(entry) for entry in self.columns[name].tolist()]
+        if None in truths:
             msg = (
                 f"where={name!r} has an entry that is not true or false; give a condition such as "
                 "frame.exports > 0"
             )
             raise InputError(msg)
         texts = text_codes(self.columns[name])
-        of = dict(zip(texts, map(bool, entries), strict=True))
+        of = dict(zip(texts, truths, strict=True))
         self.orders[name] = tuple(sorted(of, key=lambda text: not of[text]))
         return name
 
@@ -259,6 +259,13 @@ def _same(one: NDArray[Any], other: NDArray[Any]) -> bool:
         and numbered_codes(one)[0] == numbered_codes(other)[0]
         and bool((numbered_codes(one)[1] == numbered_codes(other)[1]).all())
     )
+
+
+def _truth(entry: Any) -> bool | None:
+    """Truth of an entry, which files have as text; None if it has none."""
+    if isinstance(entry, str):
+        return {"true": True, "false": False}.get(entry.strip().lower())
+    return bool(entry) if entry in (0, 1) else None
 
 
 def _read(given: Any, argument: str) -> tuple[NDArray[Any], tuple[str, ...] | None, str]:

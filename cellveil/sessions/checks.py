@@ -17,7 +17,7 @@ from csp.release.release import Release
 from csp.responses import audited_together
 from csp.rules import MinFrequency, Rule
 from csp.rules.base import as_rule, parts_of
-from csp.tables.codes import text_codes
+from csp.tables.codes import Labels, text_codes
 from csp.tables.table import Table
 
 
@@ -181,12 +181,15 @@ def as_released(table: Table, release: Release | None, name: str) -> Release:
     InputError
         If the earlier release has other cells, or other values.
     """
-    if release is None or tuple(release.labels) != tuple(table.labels):
+    # Cells come in the order of categories, which files of the same data do not keep.
+    places = Labels.of(() if release is None else release.labels).places
+    at = places(Labels.of(table.labels))
+    if release is None or len(release.labels) != len(at) or (at < 0).any():
         msg = f"{name!r} of the earlier session has other cells than these data; check data="
         raise InputError(msg)
-    shown = Release.of(table, release.pattern)
+    shown = Release.of(table, release.pattern[at])
     factor = 10 ** (shown.scale - release.scale) if shown.scale >= release.scale else 0
-    if (shown.published != release.published * factor).any():
+    if (shown.published != release.published[at] * factor).any():
         msg = (
             f"{name!r} of the earlier session shows other values than these data have; a new "
             "data set needs a folder of its own"
