@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,6 +15,8 @@ from csp.tables.codes import numbered_codes, text_codes
 from csp.tables.columns import column_names, library_of, named_columns, native_frame, read_columns
 from csp.tables.hierarchies.orders import category_orders
 from csp.tables.units import is_gap
+
+_NUMBER = re.compile(r"[+-]?[.,]?[0-9]")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,8 +167,9 @@ class _Taken:
                     "add data=frame, or give the column itself (frame[name])"
                 )
                 raise InputError(msg)
-            if given not in self.columns:
-                self._keep(given, read_columns(self._data, [given]).arrays[0])
+            numbers = [given] if argument in ("values", "weight") else []
+            if given not in self.columns or numbers:
+                self._keep(given, read_columns(self._data, [given], numbers).arrays[0])
                 self.orders |= category_orders(self._data, [given])
             return given
         if hasattr(given, "columns") or isinstance(given, Mapping):
@@ -251,6 +255,19 @@ class _Taken:
                 "both from one frame, filtered once"
             )
             raise InputError(msg)
+
+
+def answers(data: Any, name: str) -> NDArray[Any]:
+    """Read a column that may hold codes or numbers; None where an entry is missing.
+
+    It holds numbers if all of its entries begin with a digit, as far as they are no gaps.
+    """
+    plain = read_columns(data, [name]).arrays[0]
+    gaps = is_gap(plain)
+    if all(map(_NUMBER.match, text_codes(plain[~gaps]))):
+        numbers = read_columns(data, [name], [name]).arrays[0]
+        return np.where(is_gap(numbers), np.array(None), numbers)
+    return read_columns(data, [name], []).arrays[0]
 
 
 def _same(one: NDArray[Any], other: NDArray[Any]) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from cellveil.crosstabs.crossing import Crossed
+from cellveil.crosstabs.crossing import Crossed, answers
 from cellveil.crosstabs.making import Making, RecordOptions, rules_given
 from cellveil.crosstabs.responses import COUNT, Response, responses_of
 from cellveil.crosstabs.result import Crosstab
@@ -311,19 +311,19 @@ class Session(metaclass=Guided):
         if self._data is None:
             return
         for name in (*records.by, *records.values):
-            if self._texts(name) != text_codes(records.columns[name]):
+            numbers = [name] if name in records.values else []
+            if self._texts(name, numbers) != text_codes(records.columns[name]):
                 msg = (
                     f"{name!r} is not that column of data=, so a later session could not make the "
                     f"table again; add it to the data first (data[{name!r}] = ...)"
                 )
                 raise InputError(msg)
 
-    def _texts(self, name: str) -> list[str]:
+    def _texts(self, name: str, numbers: Sequence[str]) -> list[str]:
         """Entries of a column of the data as text, of the records in use; none if there is none."""
         if name not in column_names(self._data):
             return []
-        texts = text_codes(read_columns(self._data, [name]).arrays[0][self._used])
-        return texts
+        return text_codes(read_columns(self._data, [name], numbers).arrays[0][self._used])
 
     def _add(self, name: str, asked: Asked, made: Crosstab) -> None:
         self._since = {one: count + 1 for one, count in self._since.items()}
@@ -338,8 +338,7 @@ class Session(metaclass=Guided):
             if self._data is None:
                 msg = "complete= names columns of data=, which the session has none of"
                 raise InputError(msg)
-            more = read_columns(self._data, self._complete).arrays
-            needed |= dict(zip(self._complete, more, strict=True))
+            needed |= {name: answers(self._data, name) for name in self._complete}
         whole = replace(found, columns=needed, complete=self._complete).answered(
             self._making.missing
         )

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cellveil
-from cellveil import InputError, Unprotectable, crosstab
+from cellveil import InputError, Session, TextFile, Unprotectable, crosstab
 from csp.release_file import read_release
 
 RULES = "P(15,1)|FREQ(3,20)"
@@ -350,3 +350,47 @@ def test_two_geographies_are_found():
     rng = np.random.default_rng(0)
     chance = pd.DataFrame({"a": rng.choice([*"xyz"], 500), "b": rng.choice([*"pqrs"], 500)})
     assert not any("intersections" in w for w in cellveil.inspect(chance, [["a"], ["b"]]).problems)
+
+
+@pytest.mark.parametrize("session", [False, True])
+@pytest.mark.parametrize(
+    ("text", "declared", "sums"),
+    [
+        ("N;1,5\nS;2,25\n", {}, {"N": 9, "S": 13.5}),
+        ("N;1.500\nS;2.250\n", {}, "may be a decimal mark or separate thousands"),
+        ("N;1.500\nS;2.250\n", {"decimal": "."}, {"N": 9, "S": 13.5}),
+        ("N;1.500\nS;2.250\n", {"decimal": ","}, "the number has a point"),
+        ("N;2\nNA;4\n", {}, "the code is NA"),
+        ("N;2\nNA;4\n", {"missing": ()}, {"N": 12, "NA": 24}),
+        ("N;2\nNA;4\n", {"missing": ("NA",)}, {"N": 12}),
+        ("N;2\nS;999\nS;3\n", {"missing": ("999",)}, {"N": 12, "S": 18}),
+    ],
+)
+def test_what_is_declared_of_a_text_file_counts(tmp_path, session, text, declared, sums):
+    """The same refusals and sums as where records are tabulated in any other way."""
+    (tmp_path / "d.csv").write_text("region;pay\n" + text * 6)
+    data = TextFile(tmp_path / "d.csv", **declared)
+    how = {"values": "pay", "aggfunc": ["sum", "count"]}
+
+    def made():
+        if session:
+            return Session(data=data, rules="FREQ(2,10)", complete="pay").crosstab("region", **how)
+        return crosstab("region", data=data, rules="FREQ(2,10)", **how)
+
+    if isinstance(sums, str):
+        with pytest.raises(InputError, match=sums):
+            made()
+        return
+    shown = made().to_frame("pandas")
+    assert shown["sum of pay"].drop("Total").to_dict() == sums
+    assert shown["count"].drop("Total").to_dict() == dict.fromkeys(sums, 6)
+
+
+@pytest.mark.parametrize("written", [("true", "false"), ("TRUE", "FALSE")])
+def test_a_condition_may_stand_in_a_file(tmp_path, written):
+    yes, no = written
+    (tmp_path / "d.csv").write_text(f"region,exports\nN,{yes}\nN,{no}\nS,{yes}\n" + f"S,{no}\n" * 5)
+    shown = crosstab("region", where="exports", data=tmp_path / "d.csv", rules="FREQ(1,10)")
+    counts = shown.to_frame("pandas")["count"]
+    assert counts[yes].to_dict() == {"N": 1, "S": 1, "Total": 2}
+    assert counts["Total"].to_dict() == {"N": 2, "S": 6, "Total": 8}
