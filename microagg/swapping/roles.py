@@ -38,7 +38,8 @@ class Roles:
 
         Columns without a part may hold anything.
         """
-        names, columns, library = whole(data)
+        given = data if isinstance(data, Records) else named_columns(data)
+        names = given.names if isinstance(given, Records) else column_names(given)
         if quasi is None and confidential is None:
             msg = "name the quasi-identifiers or the confidential attributes; both are missing"
             raise InputError(msg)
@@ -56,11 +57,11 @@ class Roles:
                 "that informed intruders may know confidential attributes is understood"
             )
             raise InputError(msg)
-        table = dict(zip(names, columns, strict=True))
         if not parts[0] + parts[1]:
             msg = "there is no attribute to mask; name the quasi-identifiers, or the confidential"
             raise InputError(msg)
-        records = read_records(table, (*parts[0], *parts[1]))
+        columns, library = _whole(given, names, (*parts[0], *parts[1]))
+        records = read_records(dict(zip(names, columns, strict=True)), (*parts[0], *parts[1]))
         if library == "pandas":
             records = replace(records, index=getattr(data, "index", None))
         return cls(names, columns, records, parts[0], parts[1], library)
@@ -75,11 +76,17 @@ class Roles:
         return [self.records.names.index(name) for name in names]
 
 
-def whole(data: Any) -> tuple[tuple[str, ...], tuple[NDArray[Any], ...], str]:
-    """Names and columns of some data, and the library of its frame."""
+def _whole(
+    data: Any, names: Sequence[str], numbers: Sequence[str]
+) -> tuple[tuple[NDArray[Any], ...], str]:
+    """All columns of some data, and the library of its frame.
+
+    Attributes are numbers; what has no part in masking is published as it stands.
+    """
     if isinstance(data, Records):
-        return data.names, data.columns, data.library
-    data = named_columns(data)
-    names = column_names(data)
+        return data.columns, data.library
     found = read_columns(data, names)
-    return names, found.arrays, found.library
+    read = dict(zip(names, found.arrays, strict=True))
+    known = [name for name in numbers if name in read]  # others are named as unknown later
+    read |= dict(zip(known, read_columns(data, known, known).arrays, strict=True))
+    return tuple(read.values()), found.library

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import microagg
+from csp import TextFile
 from csp.errors import InputError
 from microagg.swapping.moves import permuted, stream
 from tests.support import oracles_microagg, oracles_swapping
@@ -319,3 +320,28 @@ def test_correlation_loss_of_bad_input():
         microagg.correlation_loss(GOOD, flat, ["a"], attributes=["b"])
     with pytest.raises(InputError, match="in a list"):
         microagg.correlation_loss(GOOD, GOOD, "a")
+
+
+@pytest.mark.parametrize(
+    ("entries", "declared", "found"),
+    [
+        (["1,5", "12,25", "3"], {}, ["1.5", "12.25", "3"]),
+        (["1.500", "12.250", "3"], {}, "may be a decimal mark or separate thousands"),
+        (["1.500", "12.250", "3"], {"decimal": "."}, ["1.500", "12.250", "3"]),
+        (["1.500", "12.250", "3"], {"decimal": ","}, "the number has a point"),
+        (["2", "-9", "3"], {"missing": ("-9",)}, "row 2, column 'pay': the entry is missing"),
+    ],
+)
+def test_what_is_declared_of_a_text_file_counts(tmp_path, entries, declared, found):
+    lines = [f"{i};{pay};NA" for i, pay in enumerate(entries * 2)]
+    (tmp_path / "d.csv").write_text("\n".join(["key;pay;note", *lines]) + "\n")
+    file = TextFile(tmp_path / "d.csv", **declared)
+    for swap in (microagg.ir_swap, microagg.mdav_swap):
+        roles = {"confidential": ["pay"], "quasi_identifiers": ["key"], "seed": 1}
+        if isinstance(found, str):
+            with pytest.raises(InputError, match=found):
+                swap(file, 2, **roles)
+            continue
+        swapped = swap(file, 2, **roles)
+        assert Counter(swapped.column("pay")) == Counter(found * 2)
+        assert list(swapped.column("note")) == ["NA"] * 6  # without a part: as it stands
