@@ -113,7 +113,7 @@ def parents_of_columns(data: Any, columns: Sequence[str], total: str) -> dict[st
         If a column is unknown, a code lies below two codes, or a coarser code is missing (row
         named).
     """
-    frame = read_columns(data, columns)
+    frame = read_columns(data, columns, ())
     parents: dict[str, str] = {}
     for number, row in enumerate(zip(*(text_codes(c) for c in frame.arrays), strict=True), 1):
         above, ended = total.strip(), False
@@ -173,7 +173,7 @@ def _walk(tree: Any, above: str, total: str, parents: dict[str, str], depth: int
 def _pairs(parents: Any, child: str | None, parent: str | None) -> list[tuple[str, str]]:
     """Return stripped pairs of child and parent; a missing parent is an empty string."""
     if child is not None and parent is not None:
-        frame = read_columns(parents, (child, parent))
+        frame = read_columns(parents, (child, parent), ())
         low, high = (text_codes(column) for column in frame.arrays)
         return list(zip(low, high, strict=True))
     if child is not None or parent is not None:

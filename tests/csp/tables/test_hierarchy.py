@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from csp import Hierarchy, InputError
+from csp import Hierarchy, InputError, TextFile
 
 
 @st.composite
@@ -151,3 +151,19 @@ def test_refusals_name_the_code(build, words):
         build()
     for word in words:
         assert word in str(caught.value)
+
+
+def test_what_a_text_file_declares_as_missing_is_no_code(tmp_path):
+    path = tmp_path / "regions.csv"
+    path.write_text("country;region\nN;N1\nN;N2\nS;S1\nS;NA\n")
+    readers = (
+        lambda data: Hierarchy.from_columns(data, ["country", "region"]),
+        lambda data: Hierarchy.from_parents(data, child="region", parent="country"),
+    )
+    file = TextFile(path, missing=())
+    for read in readers:
+        assert "NA" in read(file).codes
+        with pytest.raises(InputError, match="row 4, column 'region': the code is NA"):
+            read(path)
+    gone = TextFile(path, missing=("NA",))
+    assert "NA" not in readers[0](gone).codes
