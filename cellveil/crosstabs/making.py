@@ -14,9 +14,11 @@ from csp.mechanism import Mechanism
 from csp.responses import rules_for_counts
 from csp.rules import Manual, Rule
 from csp.tables.codes import numbered_codes
+from csp.tables.columns import native_frame
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.orders import in_order
 from csp.tables.hierarchies.totals import total_codes
+from csp.tables.microdata.repeats import EACH, repeats_note
 from csp.tables.table import Table
 
 
@@ -78,7 +80,25 @@ class Making:
         }  # fmt: skip
         if any(response.kind != "sum" for response in responses):
             tables[COUNT] = Table.from_microdata(records.columns, records.by, **options)
-        return tables
+        return self._told_of_repeats(records, tables)
+
+    def _told_of_repeats(self, records: Crossed, tables: dict[str, Table]) -> dict[str, Table]:
+        """Name a column of the data that may say who reports, where nobody does.
+
+        The tables are made of the columns that are crossed, and so know of no other.
+        """
+        if records.contributor is not None or self.data is None:
+            return tables
+        n = len(records.columns[records.index[0]])
+        told = repeats_note(native_frame(self.data), records.columns, n)
+        if not told:
+            return tables
+        return {
+            name: table.replace(
+                notes=tuple(told if note.startswith(EACH) else note for note in table.notes)
+            )
+            for name, table in tables.items()
+        }
 
     def _trees(self, records: Crossed) -> dict[str, Hierarchy]:
         """Hierarchies, with a flat one for columns whose categories have an order."""

@@ -394,3 +394,24 @@ def test_a_condition_may_stand_in_a_file(tmp_path, written):
     counts = shown.to_frame("pandas")["count"]
     assert counts[yes].to_dict() == {"N": 1, "S": 1, "Total": 2}
     assert counts["Total"].to_dict() == {"N": 2, "S": 6, "Total": 8}
+
+
+@pytest.mark.parametrize("kind", ["frame", "file", "session"])
+def test_a_column_that_may_say_who_reports_is_named(tmp_path, kind):
+    """Rows are not firms: three rows of a firm pass FREQ(3), and the note is all that says so."""
+    panel = pd.DataFrame({"region": [*"NS"] * 15, "firm_id": [i // 3 for i in range(30)]})
+    panel["pay"] = range(30)
+    path = tmp_path / "panel.csv"
+    panel.to_csv(path, index=False)
+    data = path if kind == "file" else panel
+
+    def notes(**contributor):
+        if kind == "session":
+            session = Session(data=data, rules="FREQ(3,10)", **contributor)
+            return session.crosstab("region", values="pay", aggfunc=["sum", "count"]).notes
+        return crosstab("region", values="pay", data=data, rules="FREQ(3,10)", **contributor).notes
+
+    assert [note for note in notes() if "firm_id" in note] == [
+        "each record counts as one contributor; 'firm_id' repeats: contributor='firm_id'?"
+    ]
+    assert not any("each record" in note for note in notes(contributor="firm_id"))
