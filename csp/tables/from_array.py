@@ -165,7 +165,12 @@ def _units(array: NDArray[np.generic], decimals: int | None) -> tuple[NDArray[np
         units, scale = to_units(array, 0 if decimals is None else decimals)
     except NotUnits as error:
         place = ", ".join(str(int(i)) for i in np.unravel_index(error.index, array.shape))
-        hint = "" if decimals is not None else " (give decimals= for fractional values)"
-        msg = f"entry [{place}] of the array: {error.reason}{hint}"
+        reason = error.reason
+        if error.long:
+            reason = (
+                f"the number has more than {decimals or 0} decimal places; say how many count with "
+                "decimals=, or round the array"
+            )
+        msg = f"entry [{place}] of the array: {reason}"
         raise InputError(msg) from error
     return units.reshape(array.shape), scale

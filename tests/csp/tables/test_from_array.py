@@ -172,3 +172,15 @@ def test_long_floats_are_read_by_their_shortest_text():
     units, scale = to_units(np.array(short))
     assert len(short) > 1000
     assert [Fraction(u, 10**scale) for u in units.tolist()] == [Fraction(repr(x)) for x in short]
+
+
+@pytest.mark.parametrize("decimals", [None, 0, 1])
+def test_the_advice_on_decimals_of_an_array_can_be_followed(decimals):
+    array = np.array([[1.25, 2.0]])
+    with pytest.raises(
+        InputError, match=r"entry \[0, 0\].*decimals=, or round the array"
+    ) as caught:
+        Table.from_array(array, decimals=decimals)
+    assert "round=True" not in str(caught.value)
+    assert Table.from_array(array, decimals=2).values.tolist()[0] == 125
+    assert Table.from_array(np.round(array), decimals=decimals).scale == (decimals or 0)
