@@ -55,6 +55,13 @@ class Dictionary(NamedTuple):
             np.arange(n + most), np.zeros(n + most), cost.copy(), np.zeros(1, np.int64),
         )  # fmt: skip
 
+    def roomier(self, most: int) -> Dictionary:
+        """Return the same with room for so many rows."""
+        new = self.of(self.cost, most)
+        for before, after in zip(self, new, strict=True):
+            after[: len(before)] = before
+        return new
+
 
 def shift(lp: Any, column: int, by: float) -> None:
     """Move the variable of a column; the basic ones follow."""
@@ -73,16 +80,18 @@ def exchange(lp: Any, line: int, column: int) -> None:
     for k in range(n):
         body[line, k] = -body[line, k] / size
     body[line, column] = 1.0 / size
+    # A copy, which no line can overlap: then four entries at a time are added.
+    pivot = body[line].copy()
     held = price[column]
     price[column] = 0.0
     for k in range(n):
-        price[k] += held * body[line, k]
+        price[k] += held * pivot[k]
     for i in range(lp.size[0]):
         held = body[i, column]
         if i != line and held != 0.0:
             body[i, column] = 0.0
             for k in range(n):
-                body[i, k] += held * body[line, k]
+                body[i, k] += held * pivot[k]
     one, other = lp.basic[line], lp.beside[column]
     lp.basic[line], lp.beside[column] = other, one
     lp.place[one], lp.place[other] = column, -line - 1
@@ -95,8 +104,7 @@ def add_row(lp: Any, weights: Any, right: float) -> None:
     lp.size[0] = r + 1
     lp.right[r] = right
     lp.basic[r], lp.place[n + r] = n + r, -r - 1
-    for k in range(n):
-        body[r, k] = 0.0
+    made = np.zeros(n)
     total = -right
     for k in range(n):
         weight = weights[k]
@@ -105,11 +113,50 @@ def add_row(lp: Any, weights: Any, right: float) -> None:
             total += weight * value[k]
             at = lp.place[k]
             if at >= 0:
-                body[r, at] += weight
+                made[at] += weight
             else:
                 for j in range(n):
-                    body[r, j] += weight * body[-at - 1, j]
+                    made[j] += weight * body[-at - 1, j]
+    for k in range(n):
+        body[r, k] = made[k]
     value[n + r] = total
+
+
+def add_rows(lp: Any, weights: Any, right: Any) -> None:
+    """Add rows ``weights @ x >= right``."""
+    for r in range(len(right)):
+        add_row(lp, weights[r], right[r])
+
+
+def drop(lp: Any, gone: Any) -> None:
+    """Drop those of some rows that have a line."""
+    n, kept = len(lp.price), 0
+    for i in range(lp.size[0]):
+        at = lp.place[n + i]
+        if at >= 0 or not gone[i]:
+            if kept != i:
+                for k in range(n):
+                    lp.rows[kept, k] = lp.rows[i, k]
+                lp.right[kept] = lp.right[i]
+                lp.value[n + kept] = lp.value[n + i]
+                lp.place[n + kept] = at
+                if at >= 0:
+                    lp.beside[at] = n + kept
+                else:
+                    lp.basic[-at - 1] = n + kept
+            kept += 1
+        else:
+            lp.basic[-at - 1] = -1
+    lines = 0
+    for i in range(lp.size[0]):
+        v = lp.basic[i]
+        if v >= 0:
+            lp.basic[lines], lp.place[v] = v, -lines - 1
+            if lines != i:
+                for k in range(n):
+                    lp.body[lines, k] = lp.body[i, k]
+            lines += 1
+    lp.size[0] = kept
 
 
 def steadiest(lp: Any, gone: Any, cell: int) -> int:
@@ -165,6 +212,13 @@ def fix(lp: Any, cell: int, low: float, high: float) -> None:
             shift(lp, column, to - lp.value[cell])
 
 
+def set_bounds(lp: Any, low: Any, high: Any) -> None:
+    """Set the bounds of all cells."""
+    for k in range(len(low)):
+        if lp.low[k] != low[k] or lp.high[k] != high[k]:
+            fix(lp, k, low[k], high[k])
+
+
 def settle(lp: Any) -> None:
     """Bring the variables of all columns to the bound that their reduced costs ask for."""
     n = len(lp.price)
@@ -183,18 +237,28 @@ def settle(lp: Any) -> None:
 
 
 def leaving(lp: Any) -> int:
-    """Line furthest outside its bounds, plus one; negative above the upper one, 0 if none is."""
-    n, worst, found = len(lp.price), _OUTSIDE, 0
+    """Line outside its bounds, plus one; negative above the upper one, 0 if none is.
+
+    The one that is furthest outside by the length of its line (Forrest and Goldfarb 1992): that
+    takes half of the exchanges which the one furthest outside takes.
+    """
+    n, worst, found = len(lp.price), 0.0, 0
+    body = lp.body
     for i in range(lp.size[0]):
         v = lp.basic[i]
         at = lp.value[v]
         if v >= n:
-            if -at > worst:
-                worst, found = -at, i + 1
-        elif lp.low[v] - at > worst:
-            worst, found = lp.low[v] - at, i + 1
-        elif at - lp.high[v] > worst:
-            worst, found = at - lp.high[v], -i - 1
+            short, sign = -at, 1
+        elif lp.low[v] - at > at - lp.high[v]:
+            short, sign = lp.low[v] - at, 1
+        else:
+            short, sign = at - lp.high[v], -1
+        if short > _OUTSIDE:
+            size = 1.0
+            for k in range(n):
+                size += body[i, k] * body[i, k]
+            if short * short > worst * size:
+                worst, found = short * short / size, sign * (i + 1)
     return found
 
 
@@ -203,35 +267,38 @@ def entering(lp: Any, line: int, sign: int, missing: float, flipped: Any) -> int
 
     A cell that cannot mend the line even at its other bound goes there (Maros 2003).
     """
-    n, body, price, count = len(lp.price), lp.body, lp.price, 0
+    n, body, price, count, size = len(lp.price), lp.body, lp.price, 0, 0
+    able = np.empty(n, np.int64)
+    for j in range(n):
+        slope = sign * body[line, j]
+        if abs(slope) <= _NEAR:
+            continue
+        v = lp.beside[j]
+        if v >= n:
+            helps = slope > 0
+        else:
+            helps = lp.low[v] < lp.high[v] and (slope > 0) == (lp.value[v] < 0.5)
+        if helps:
+            able[size] = j
+            size += 1
     while True:
-        best, size, found = np.inf, 0.0, -1
-        for j in range(n):
-            slope = sign * body[line, j]
-            if abs(slope) <= _NEAR:
-                continue
-            v = lp.beside[j]
-            if v < n:
-                if lp.low[v] == lp.high[v]:
-                    continue
-                if (slope > 0) != (lp.value[v] < 0.5):
-                    continue
-            elif slope < 0:
-                continue
-            passed = False
-            for f in range(count):
-                passed |= flipped[f] == j
-            if passed:
-                continue
-            ratio = abs(price[j]) / abs(slope)
-            if ratio < best - _NEAR or (ratio <= best + _NEAR and abs(slope) > size):
-                best, size, found = min(best, ratio), abs(slope), j
-        if found < 0 or lp.beside[found] >= n or missing - size <= _OUTSIDE:
+        best, steep, at = np.inf, 0.0, -1
+        for i in range(size):
+            slope = abs(body[line, able[i]])
+            ratio = abs(price[able[i]]) / slope
+            if ratio < best - _NEAR or (ratio <= best + _NEAR and slope > steep):
+                best, steep, at = min(best, ratio), slope, i
+        if at < 0:
             flipped[n] = count
-            return found
-        missing -= size
-        flipped[count] = found
+            return -1
+        if lp.beside[able[at]] >= n or missing - steep <= _OUTSIDE:
+            flipped[n] = count
+            return int(able[at])
+        missing -= steep
+        flipped[count] = able[at]
         count += 1
+        size -= 1
+        able[at] = able[size]
 
 
 def solve(lp: Any, cutoff: float, most: int) -> Any:
@@ -307,6 +374,6 @@ def weigh(lp: Any, line: int, reduced: Any) -> float:
 
 
 KERNELS = Kernels(
-    __name__, "shift", "exchange", "add_row", "steadiest", "rebuild", "fix", "settle", "leaving",
-    "entering", "solve", "weigh",
+    __name__, "shift", "exchange", "add_row", "add_rows", "drop", "steadiest", "rebuild", "fix",
+    "set_bounds", "settle", "leaving", "entering", "solve", "weigh",
 )  # fmt: skip

@@ -16,7 +16,7 @@ from csp.attacker import kernel_prices
 from csp.attacker.kernel_prices import miss
 from csp.compiled import Kernels
 from csp.solve.exact import dual_simplex
-from csp.solve.exact.dual_simplex import add_row, fix, rebuild, solve, weigh
+from csp.solve.exact.dual_simplex import add_row, drop, fix, rebuild, solve, weigh
 
 ENDED, POINT, GAVE_UP = 0, 1, 2
 """How a search ended: no pattern is left, one satisfies all inequalities, or it went too far."""
@@ -88,32 +88,11 @@ def begin(lp: Any, tree: Any, low: Any, high: Any) -> None:
 
 def compact(lp: Any) -> None:
     """Drop rows that are far from tight."""
-    n, kept = len(lp.price), 0
-    for i in range(lp.size[0]):
-        at = lp.place[n + i]
-        if at >= 0 or lp.value[n + i] < 0.05:
-            if kept != i:
-                for k in range(n):
-                    lp.rows[kept, k] = lp.rows[i, k]
-                lp.right[kept] = lp.right[i]
-                lp.value[n + kept] = lp.value[n + i]
-                lp.place[n + kept] = at
-                if at >= 0:
-                    lp.beside[at] = n + kept
-                else:
-                    lp.basic[-at - 1] = n + kept
-            kept += 1
-        else:
-            lp.basic[-at - 1] = -1
-    lines = 0
-    for i in range(lp.size[0]):
-        v = lp.basic[i]
-        if v >= 0:
-            lp.basic[lines], lp.place[v] = v, -lines - 1
-            for k in range(n):
-                lp.body[lines, k] = lp.body[i, k]
-            lines += 1
-    lp.size[0] = kept
+    n, m = len(lp.price), lp.size[0]
+    gone = np.zeros(m, np.bool_)
+    for i in range(m):
+        gone[i] = lp.value[n + i] >= 0.05
+    drop(lp, gone)
 
 
 def violated(weights: Any, x: Any, right: float) -> float:

@@ -250,12 +250,15 @@ class Relaxation:
             return
         matrix = self._entries(new, self._columns)
         right = np.array([cut.right for cut in new])
-        self._lp.add_rows(matrix, right, np.inf)
+        self._add(matrix, right)
         if not self._is_priced:
             self._matrix = csr_array(vstack([self._matrix, matrix]))
         self._right = np.append(self._right, right)
         self.rows += new
         self._age = np.append(self._age, np.zeros(len(new), np.int64))
+
+    def _add(self, matrix: Any, right: NDArray[np.float64]) -> None:
+        self._lp.add_rows(matrix, right, np.inf)
 
     def _entries(self, cuts: list[Any], positions: NDArray[np.int64]) -> Any:
         """Weights of cuts (rows) at some of the cells (columns)."""
@@ -276,16 +279,21 @@ class Relaxation:
 
     def _remove(self, old: list[int]) -> list[int]:
         """Remove rows from the model, all but those without which its basis is none."""
-        basis = self._lp.basis
-        status = basis.rows
-        gone = [r for r in old if status[r] == Position.BASIC]
-        self._lp.delete_rows(np.array(gone, np.int32))
-        self._lp.set_basis(basis.without_rows(set(gone)))
+        gone = self._delete(old)
         kept = np.delete(np.arange(len(self.rows)), gone)
         self.rows = [self.rows[r] for r in kept.tolist()]
         self._age, self._right = self._age[kept], self._right[kept]
         if not self._is_priced:
             self._matrix = self._matrix[kept]
+        return gone
+
+    def _delete(self, old: list[int]) -> list[int]:
+        """Delete the rows that leave a basis; returns which these are."""
+        basis = self._lp.basis
+        status = basis.rows
+        gone = [r for r in old if status[r] == Position.BASIC]
+        self._lp.delete_rows(np.array(gone, np.int32))
+        self._lp.set_basis(basis.without_rows(set(gone)))
         return gone
 
 

@@ -14,12 +14,17 @@ from csp.highs import Status
 from csp.problem.problem import Problem
 from csp.solve.bounds import safe_bound
 from csp.solve.cuts import Cut
+from csp.solve.exact.branching.dense_program import DenseProgram
 from csp.solve.exact.relaxation import TOLERANCE, VIOLATED, Relaxation, Relaxed, entries, unit_of
 
 # Solves without being needed after which a row leaves the model for the pool, and the
-# share of the rows that leave together. (docs/benchmarks.md has the times for 5, 10, 20 and never.)
-_OLD = 20
+# share of the rows that leave together. (docs/benchmarks.md has the times for 4, 8 and 20.)
+_OLD = 4
 _LEAVING = 0.1
+
+# Columns up to which a dictionary takes the place of HiGHS: its exchanges take time by rows times
+# columns, whatever they hold.
+_DENSE = 800
 
 
 class NodeRelaxation(Relaxation):
@@ -44,6 +49,7 @@ class NodeRelaxation(Relaxation):
         cost = problem.cost[cells].astype(np.float64)
         super().__init__(cells, len(alive), cost, unit_of(cost), seed)
         self.cells = cells
+        self._dense = DenseProgram(cost / self._unit) if len(cells) <= _DENSE else None
         self._forced = problem.forced.astype(np.float64)
         # The pool: all cuts there have ever been, and which of them are rows of the model.
         self._pool: list[Cut] = []
@@ -99,10 +105,9 @@ class NodeRelaxation(Relaxation):
         SolverError
             If the solver finds no solution and has no proof that there is none.
         """
-        self._lp.set_bounds(np.arange(len(self.cells), dtype=np.int32), lower, upper)
-        self._lp.set_option("objective_bound", limit / self._unit + 1e-6)
+        doubts = 0
         while True:
-            status = self._lp.solve(clock)
+            status = self._resolve(lower, upper, limit, clock)
             if status == Status.LIMIT:
                 msg = "the relaxation at a node was not solved in time"
                 raise OutOfTime(msg)
@@ -111,18 +116,63 @@ class NodeRelaxation(Relaxation):
             bound = safe_bound(self._right, y, reduced, lower, upper)
             if bound > limit or (status == Status.INFEASIBLE and self._is_empty(lower, upper)):
                 return None
+            if status != Status.OPTIMAL and self._dense is not None:
+                self._mend(doubts)
+                doubts += 1
+                continue
             if status != Status.OPTIMAL:
                 msg = "the solver has no proof that a node of the tree is empty"
                 raise SolverError(msg)
-            x = np.clip(np.asarray(self._lp.solution.col_value), 0.0, 1.0)
+            x = self._values()
             if not self._recall(x):
                 break
         self._age = np.where(y > 0, 0, self._age + 1)
         self._set_aside()
         return Relaxed(x, bound, reduced)
 
+    def _resolve(
+        self, lower: NDArray[np.float64], upper: NDArray[np.float64], limit: float, clock: Clock
+    ) -> Status:
+        """Solve once within these bounds, up to the limit."""
+        cutoff = limit / self._unit + 1e-6
+        if self._dense is not None:
+            self._dense.set_bounds(lower, upper)
+            return self._dense.solve(cutoff, clock)
+        self._lp.set_bounds(np.arange(len(self.cells), dtype=np.int32), lower, upper)
+        self._lp.set_option("objective_bound", cutoff)
+        return self._lp.solve(clock)
+
+    def _mend(self, doubts: int) -> None:
+        """Make a spoilt dictionary anew; where that has not helped, HiGHS takes its place."""
+        assert self._dense is not None
+        if doubts == 0:
+            self._dense.rebuild()
+            return
+        self._dense = None
+        self._lp.add_rows(self._matrix, self._right, np.inf)
+
+    def _add(self, matrix: Any, right: NDArray[np.float64]) -> None:
+        if self._dense is None:
+            super()._add(matrix, right)
+        else:
+            self._dense.add_rows(matrix.toarray(), right)
+
+    def _delete(self, old: list[int]) -> list[int]:
+        if self._dense is None:
+            return super()._delete(old)
+        gone: list[int] = self._dense.drop(np.array(old, np.int64)).tolist()
+        return gone
+
+    def _values(self) -> NDArray[np.float64]:
+        if self._dense is not None:
+            return self._dense.x
+        x: NDArray[np.float64] = np.asarray(self._lp.solution.col_value)
+        return x.clip(0.0, 1.0)
+
     def _multipliers(self) -> NDArray[np.float64]:
         """Multipliers of the rows after the last solve, wherever it ended."""
+        if self._dense is not None:
+            return self._dense.multipliers * self._unit
         y = np.asarray(self._lp.solution.row_dual)
         return np.maximum(y, 0.0) * self._unit if len(y) else np.zeros(len(self._right))
 
@@ -131,7 +181,7 @@ class NodeRelaxation(Relaxation):
         most = self._matrix.maximum(0) @ upper + self._matrix.minimum(0) @ lower
         if (most < self._right - VIOLATED).any():
             return True
-        y = np.maximum(self._lp.dual_ray, 0.0)
+        y = np.maximum(self._lp.dual_ray if self._dense is None else self._dense.ray, 0.0)
         if not len(y):
             return False
         # The lemma of Farkas: where nothing costs anything, these rows cost more than nothing.

@@ -107,11 +107,11 @@ def test_what_limits_a_row_limits_its_combinations() -> None:
     assert cut.below == 40
 
 
-@pytest.mark.parametrize(("seed", "cost"), [(2, 244), (3, 151)])
+@pytest.mark.parametrize(("seed", "cost"), [(5, 209), (7, 174)])
 def test_combined_rows_raise_the_bound_and_leave_the_optimum(seed: int, cost: int) -> None:
     problem = cube((4, 4, 4), seed)
     best = suppress(problem)
-    assert best.cost == cost  # as method "ilp" found in 10 and 20 s
+    assert best.cost == cost  # as method "ilp" found in 8 and 9 s
     run = run_before(problem, "cuts")
     run.try_incumbent(best.pattern)  # what no pattern as cheap as this one holds is left out
     work_of("cuts")(run, UNLIMITED)
