@@ -9,7 +9,7 @@ been tight leave it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,6 @@ from csp.clock import UNLIMITED, Clock
 from csp.highs import Model, Position, Status
 from csp.solve.bounds import safe_bound
 from csp.solve.cuts import Cut
-from csp.solve.exact.zero_half import zero_half
 from csp.solve.network.node_cuts import FlowCut, subtract_prices
 
 # Cheapest cells to begin with, and columns that enter at a time, at most.
@@ -134,21 +133,6 @@ class Relaxation:
         where = self._place[np.flatnonzero(pattern)]
         self._waiting.append(where[where >= 0].astype(np.int64))
 
-    def combined(self, x: NDArray[np.float64], most: int) -> list[Cut]:
-        """Zero-half cuts of the rows that a point violates; see `zero_half`.
-
-        Parameters
-        ----------
-        x : (n,) float64
-            Solution of the last solve.
-        most : int
-        """
-        if self._is_priced or not len(self.rows):
-            return []
-        # Compact rows are those of priced models alone.
-        rows = cast("list[Cut]", self.rows)
-        return zero_half(rows, self._matrix, self._right, self._cells, x[self._cells], most)
-
     def solve(self, objective: NDArray[np.float64] | None = None) -> Relaxed | Status:
         """Solve the relaxation over all columns, warm from the last time; or say why not.
 
@@ -250,15 +234,12 @@ class Relaxation:
             return
         matrix = self._entries(new, self._columns)
         right = np.array([cut.right for cut in new])
-        self._add(matrix, right)
+        self._lp.add_rows(matrix, right, np.inf)
         if not self._is_priced:
             self._matrix = csr_array(vstack([self._matrix, matrix]))
         self._right = np.append(self._right, right)
         self.rows += new
         self._age = np.append(self._age, np.zeros(len(new), np.int64))
-
-    def _add(self, matrix: Any, right: NDArray[np.float64]) -> None:
-        self._lp.add_rows(matrix, right, np.inf)
 
     def _entries(self, cuts: list[Any], positions: NDArray[np.int64]) -> Any:
         """Weights of cuts (rows) at some of the cells (columns)."""

@@ -84,9 +84,13 @@ class DenseProgram:
         if (lp.rows[:m] @ x < lp.right[:m] - _EXACT).any():
             return False
         y, cost = self.multipliers, float(lp.cost @ x)
-        reduced = lp.cost - y @ lp.rows[:m]
+        reduced = lp.cost - self.weighed(y)
         bound = float(lp.right[:m] @ y + reduced @ np.where(reduced > 0, lp.low, lp.high))
         return abs(cost - bound) <= _EXACT * (1.0 + abs(cost))
+
+    def weighed(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sum of the rows by some multipliers."""
+        return y @ self._lp.rows[: len(y)]
 
     @property
     def x(self) -> NDArray[np.float64]:

@@ -16,11 +16,15 @@ from csp.solve.bounds import safe_bound
 from csp.solve.cuts import Cut
 from csp.solve.exact.branching.dense_program import DenseProgram
 from csp.solve.exact.relaxation import TOLERANCE, VIOLATED, Relaxation, Relaxed, entries, unit_of
+from csp.solve.exact.zero_half import zero_half
 
 # Solves without being needed after which a row leaves the model for the pool, and the
 # share of the rows that leave together. (docs/benchmarks.md has the times for 4, 8 and 20.)
 _OLD = 4
 _LEAVING = 0.1
+
+# Rows that come back at a time: many of those that a point violates say the same.
+_AT_ONCE = 25
 
 # Columns up to which a dictionary takes the place of HiGHS: its exchanges take time by rows times
 # columns, whatever they hold.
@@ -52,12 +56,13 @@ class NodeRelaxation(Relaxation):
         self._dense = DenseProgram(cost / self._unit) if len(cells) <= _DENSE else None
         self._forced = problem.forced.astype(np.float64)
         # The pool: all cuts there have ever been, and which of them are rows of the model.
-        self._pool: list[Cut] = []
+        self.pool: list[Cut] = []
         self._index: dict[bytes, int] = {}
         self._weights: Any = csr_array((0, len(cells)))
         self._least = np.empty(0)
         self._inside = np.empty(0, bool)
         self._held = np.empty(0, np.int64)
+        self._stacked: Any = None
         self.enter(cuts)
 
     def full(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -68,30 +73,60 @@ class NodeRelaxation(Relaxation):
 
     def enter(self, cuts: list[Cut]) -> int:
         """Take in cuts that the model does not hold (any more); returns how many these were."""
+        return self._hold(self.learn(cuts))
+
+    def learn(self, cuts: list[Cut]) -> NDArray[np.int64]:
+        """Take cuts into the pool; returns where they are there."""
         by_key = {cut.key: cut for cut in cuts}
         fresh = {key: cut for key, cut in by_key.items() if key not in self._index}
         if fresh:
-            self._index |= {key: len(self._pool) + i for i, key in enumerate(fresh)}
-            self._pool += fresh.values()
+            self._index |= {key: len(self.pool) + i for i, key in enumerate(fresh)}
+            self.pool += fresh.values()
             new = entries(list(fresh.values()), self.cells, len(self._place))
             self._weights = csr_array(vstack([self._weights, new]))
             self._least = np.append(self._least, [cut.right for cut in fresh.values()])
             self._inside = np.append(self._inside, np.zeros(len(fresh), bool))
-        return self._hold(np.array([self._index[key] for key in by_key], np.int64))
+        return np.array([self._index[key] for key in by_key], np.int64)
 
     def _hold(self, wanted: NDArray[np.int64]) -> int:
         """Put rows of the pool into the model; returns how many were not there."""
         wanted = wanted[~self._inside[wanted]]
+        if not len(wanted):
+            return 0
         self._inside[wanted] = True
         self._held = np.append(self._held, wanted)
-        self.add([self._pool[i] for i in wanted.tolist()])
-        self._enter_rows()
+        self._right = self._least[self._held]
+        self._age = np.append(self._age, np.zeros(len(wanted), np.int64))
+        self._stacked = None
+        self._add(self._weights[wanted], self._least[wanted])
         return len(wanted)
 
+    @property
+    def cuts(self) -> list[Cut]:
+        """Those that are rows of the model."""
+        return [self.pool[i] for i in self._held.tolist()]
+
+    @property
+    def _rows(self) -> Any:
+        """Weights of the rows of the model."""
+        if self._stacked is None:
+            self._stacked = self._weights[self._held]
+        return self._stacked
+
+    def combined(self, x: NDArray[np.float64], most: int) -> list[Cut]:
+        """Zero-half cuts of the rows that a point over the table violates."""
+        return zero_half(self.cuts, self._rows, self._right, self.cells, x[self.cells], most)
+
+    def _reduced(self, cost: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self._dense is not None:
+            return cost - self._dense.weighed(y)
+        return np.asarray(cost - self._rows.T @ y)
+
     def _recall(self, x: NDArray[np.float64]) -> int:
-        """Put back the rows that a point violates; returns how many these were."""
+        """Put back the rows that a point violates most; returns how many these were."""
         short = self._least - self._weights @ x
-        return self._hold(np.flatnonzero((short > VIOLATED) & ~self._inside))
+        broken = np.flatnonzero((short > VIOLATED) & ~self._inside)
+        return self._hold(broken[np.argsort(-short[broken], kind="stable")[:_AT_ONCE]])
 
     def solve_node(
         self, lower: NDArray[np.float64], upper: NDArray[np.float64], limit: float, clock: Clock
@@ -149,11 +184,11 @@ class NodeRelaxation(Relaxation):
             self._dense.rebuild()
             return
         self._dense = None
-        self._lp.add_rows(self._matrix, self._right, np.inf)
+        self._lp.add_rows(self._rows, self._right, np.inf)
 
     def _add(self, matrix: Any, right: NDArray[np.float64]) -> None:
         if self._dense is None:
-            super()._add(matrix, right)
+            self._lp.add_rows(matrix, right, np.inf)
         else:
             self._dense.add_rows(matrix.toarray(), right)
 
@@ -178,7 +213,7 @@ class NodeRelaxation(Relaxation):
 
     def _is_empty(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> bool:
         """Whether nothing within the bounds keeps one row, or those that the last solve names."""
-        most = self._matrix.maximum(0) @ upper + self._matrix.minimum(0) @ lower
+        most = self._rows.maximum(0) @ upper + self._rows.minimum(0) @ lower
         if (most < self._right - VIOLATED).any():
             return True
         y = np.maximum(self._lp.dual_ray if self._dense is None else self._dense.ray, 0.0)
@@ -192,6 +227,7 @@ class NodeRelaxation(Relaxation):
         """Leave to the pool the rows that have not been needed for long."""
         old = np.flatnonzero(self._age > _OLD)
         if len(old) > _LEAVING * len(self._age):
-            gone = self._remove(old.tolist())
+            gone = self._delete(old.tolist())
             self._inside[self._held[gone]] = False
-            self._held = np.delete(self._held, gone)
+            self._held, self._age = np.delete(self._held, gone), np.delete(self._age, gone)
+            self._right, self._stacked = self._least[self._held], None

@@ -35,11 +35,13 @@ _HEURISTIC_EVERY = 40
 _TELL_EVERY = 50
 _MOST_TIES = 20
 _DISTINCT = 10
+# Share of the columns that may be left when those that are gone leave the relaxation.
+_NARROWER = 0.85
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Node:
-    """Decisions on the way from the root: columns published and columns suppressed."""
+    """Decisions on the way from the root: cells published and cells suppressed."""
 
     bound: float
     depth: int
@@ -67,7 +69,9 @@ class _Tree:
         self.alive = run.alive
         self._lp = NodeRelaxation(run.problem, run.alive, run.master.cuts, run.seed)
         self._known = len(run.master.cuts)
-        self._gone = np.zeros(len(self._lp.cells), dtype=bool)
+        # What a pattern with a cell costs at least, by the reduced costs of the root.
+        self._least = np.full(len(run.alive), -np.inf)
+        self._narrowed: int | None = None
         self._current: _Node | None = _Node(0.0, 0, (), ())
         self._open: list[tuple[float, int, int, _Node]] = []
         # Where few costs differ, or some are 0, very many patterns are cheapest.
@@ -91,6 +95,7 @@ class _Tree:
                     run.close()
                     return run.bound == run.best_cost
                 self._visited += 1
+                self._narrow()
                 assert self._current is not None
                 children = self._visit(self._current)
                 if run.clock.over:
@@ -107,6 +112,35 @@ class _Tree:
             self._raise()
             self._known = len(run.master.cuts)
         return False
+
+    def _narrow(self) -> None:
+        """Leave to the relaxation the columns of patterns that are cheap enough.
+
+        A better incumbent halves them where the first one was poor.
+        """
+        run, lp = self._run, self._lp
+        if run.best_cost == self._narrowed:
+            return
+        self._narrowed = run.best_cost
+        kept = lp.cells[~self._gone()]
+        if len(kept) > _NARROWER * len(lp.cells):
+            return
+        alive = np.zeros(len(self.alive), dtype=bool)
+        alive[kept] = True
+        self._lp = NodeRelaxation(run.problem, alive, lp.cuts, run.seed)
+        self._lp.learn(lp.pool)
+
+    def _gone(self) -> NDArray[np.bool_]:
+        """Columns that no pattern of interest holds."""
+        return self._least[self._lp.cells] > self._most
+
+    @property
+    def _most(self) -> float:
+        """Cost of free cells up to which a pattern is of interest, and a little more."""
+        run = self._run
+        if run.best_cost is None:
+            return np.inf
+        return float(run.best_cost - run.constant - self._margin) + 1e-3 * run.step
 
     def _enough(self) -> bool:
         """Whether the gap asked for is reached, and ties are seen where it is 0."""
@@ -152,11 +186,13 @@ class _Tree:
     def _visit(self, node: _Node) -> list[_Node]:
         """Bound a node by cuts; its children, the better one first."""
         run, lp = self._run, self._lp
-        lower, upper = np.zeros(len(lp.cells)), np.where(self._gone, 0.0, 1.0)
+        lower, upper = np.zeros(len(self.alive)), np.zeros(len(self.alive))
+        upper[lp.cells[~self._gone()]] = 1.0
         lower[list(node.ones)] = 1.0
         upper[list(node.zeros)] = 0.0
         if (lower > upper).any():
             return []
+        lower, upper = lower[lp.cells], upper[lp.cells]
         rounds = stalled = 0
         last = -np.inf
         while True:
@@ -195,14 +231,11 @@ class _Tree:
         self, point: Relaxed, node: _Node, lower: NDArray[np.float64], upper: NDArray[np.float64]
     ) -> None:
         """Publish columns whose reduced cost takes them past the incumbent."""
-        run = self._run
-        if run.best_cost is None:
-            return
-        spare = run.best_cost - run.constant - self._margin - point.bound
-        out = (point.reduced > spare + 1e-3 * run.step) & (lower == 0)
-        upper[out] = 0.0
+        least = point.bound + point.reduced
+        upper[(least > self._most) & (lower == 0)] = 0.0
         if node.depth == 0:
-            self._gone |= out
+            cells = self._lp.cells
+            self._least[cells] = np.maximum(self._least[cells], least)
 
     def _leaf(self, point: Relaxed) -> bool:
         """Answer an integral point; False if cuts were added that exclude it."""
@@ -248,6 +281,7 @@ class _Tree:
         """Decide on the column that is undecided over most of its cost."""
         undecided = self._run.problem.cost[self._lp.cells] * point.x * (1 - point.x)
         best = int(np.argmax(np.where(fraction, undecided, -1.0)))
-        zero = _Node(point.bound, node.depth + 1, (*node.zeros, best), node.ones)
-        one = _Node(point.bound, node.depth + 1, node.zeros, (*node.ones, best))
+        cell = int(self._lp.cells[best])
+        zero = _Node(point.bound, node.depth + 1, (*node.zeros, cell), node.ones)
+        one = _Node(point.bound, node.depth + 1, node.zeros, (*node.ones, cell))
         return [one, zero] if point.x[best] > 0.3 else [zero, one]

@@ -47,6 +47,7 @@ def test_nodes_are_bounded_as_by_all_cuts_at_once(
     problem = Problem.of(table, np.zeros(table.n_cells, bool), cost=rng.integers(1, 9, 30))
     monkeypatch.setattr(node_relaxation, "_OLD", 1)
     monkeypatch.setattr(node_relaxation, "_LEAVING", 0.0)
+    monkeypatch.setattr(node_relaxation, "_AT_ONCE", 2)
     if way == "highs":
         monkeypatch.setattr(node_relaxation, "_DENSE", 0)
     if way == "mended":

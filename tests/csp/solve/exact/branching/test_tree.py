@@ -41,6 +41,7 @@ def bare_tree(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     works = {name: work_of(name) for name in ("first patterns", "everything", "sums")}
     replace_phases(monkeypatch, {**works, "tree": noted}, only=True)
     monkeypatch.setattr(branch, "_DISTINCT", 1)
+    monkeypatch.setattr(branch, "_NARROWER", 1.0)
     monkeypatch.setattr(node_relaxation, "_OLD", 1)
     monkeypatch.setattr(node_relaxation, "_LEAVING", 0.0)
     return said
