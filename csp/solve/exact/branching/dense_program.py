@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from csp.clock import Clock
 from csp.highs import Status
-from csp.solve.exact.dual_simplex import INFEASIBLE, KERNELS, OPTIMAL, OVER, Dictionary
+from csp.solve.exact.dual_simplex import INFEASIBLE, KERNELS, LIMIT, OPTIMAL, OVER, Dictionary
 
-__all__ = ["DenseProgram"]
-
-# Rows for which there is room at first; exchanges for one solution at most.
+# Rows for which there is room at first; exchanges between two looks at the clock, which may take a
+# tenth of a second; and how often it is looked at for one solution.
 _ROOM = 256
-_STEPS = 3000
+_STEPS = 150
+_LOOKS = 20
 
 # By how much a row may be missed and the two sides of the program may differ (costs are near 1).
 _EXACT = 1e-6
@@ -71,9 +71,12 @@ class DenseProgram:
         Status
             "doubtful" if rounding has spoilt the dictionary: `rebuild` may help.
         """
-        if clock.over:
-            return Status.LIMIT
-        status, self._line = KERNELS.run("solve", self._lp, cutoff, _STEPS, small=False)
+        for _ in range(_LOOKS):
+            if clock.over:
+                return Status.LIMIT
+            status, self._line = KERNELS.run("solve", self._lp, cutoff, _STEPS, small=False)
+            if status != LIMIT:
+                break
         if status == OPTIMAL and not self._is_exact():
             return Status.DOUBTFUL
         return _STATUS.get(int(status), Status.DOUBTFUL)

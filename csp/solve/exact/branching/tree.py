@@ -35,7 +35,8 @@ _HEURISTIC_EVERY = 40
 _TELL_EVERY = 50
 _MOST_TIES = 20
 _DISTINCT = 10
-# Share of the columns that may be left when those that are gone leave the relaxation.
+# Share of the columns that may be left when those that are gone leave the relaxation, which is then
+# solved from scratch.
 _NARROWER = 0.85
 
 
@@ -127,8 +128,9 @@ class _Tree:
             return
         alive = np.zeros(len(self.alive), dtype=bool)
         alive[kept] = True
-        self._lp = NodeRelaxation(run.problem, alive, lp.cuts, run.seed)
-        self._lp.learn(lp.pool)
+        narrow = NodeRelaxation(run.problem, alive, lp.cuts, run.seed)
+        narrow.learn(lp.pool)
+        self._lp = narrow
 
     def _gone(self) -> NDArray[np.bool_]:
         """Columns that no pattern of interest holds."""
