@@ -200,6 +200,11 @@ def _always(_: Run) -> bool:
     return True
 
 
+def _branches(run: Run) -> bool:
+    """Whether a tree may move the bound: not on a very large table where subspaces lead."""
+    return not (_very_large(run) and _late_subspaces(run))
+
+
 def _very_large(run: Run) -> bool:
     return run.problem.table.n_cells >= VERY_LARGE
 
@@ -332,6 +337,11 @@ _PHASES = (
         "combinations", "separator", partial(cut_combinations, long=0.05), _combines_on, _all,
         "tightened",
     ),
+    # What is left of the time, where no tree is worth it (two5in6: a quarter, without gain).
+    Phase(
+        "subspaces", "heuristic", partial(improve, patience=None),
+        lambda run: not _branches(run), _all, "improved",
+    ),
 )  # fmt: skip
 
 CUTS = Schedule(
@@ -341,7 +351,7 @@ CUTS = Schedule(
 """Relaxations of networks are nearly integral, so that few programs close the gap."""
 
 BRANCH = Schedule(
-    "branch", (*_PHASES, Phase("tree", "branching", branch, _always, _branching, "branch"))
+    "branch", (*_PHASES, Phase("tree", "branching", branch, _branches, _branching, "branch"))
 )
 """Those of other tables leave a gap, and the tree is kept."""
 
