@@ -181,11 +181,13 @@ def _protecting(
     """
     c = len(classes.matrix)
     member, move = classes.member, classes.factor * part.inverse
-    cells = np.flatnonzero(member < c)
-    cells = cells[np.lexsort((np.abs(move[cells]), member[cells]))]
-    last = cells[np.append(np.diff(member[cells]) > 0, True)[: len(cells)]]
-    rooms = np.ones(c)
-    rooms[member[last]] = move[last]
+    size = np.abs(move)
+    largest = np.zeros(c + 1)
+    np.maximum.at(largest, member, size)
+    first = np.flatnonzero((size == largest[member]) & (member < c))
+    last = np.zeros(c, np.int64)
+    last[member[first]] = first  # of equal ones the last
+    rooms = move[last]
     own = member[part.targets]
     if (own == c).any():
         part.trouble[np.argmax(own == c)] += 1
@@ -195,9 +197,7 @@ def _protecting(
     order = order[np.append(np.diff(own[order]) > 0, True)[: len(order)]]
     trouble = part.trouble[order]
     if known is not None:
-        seen = np.zeros((c, known.shape[1]))
-        seen[member[last]] = known[last]
-        known = seen
+        known = known[last]
     found = reaching(
         classes.matrix * rooms[:, None], own[order], share[order], trouble, clock=clock, known=known
     )

@@ -28,6 +28,10 @@ _OPENED = 100
 _SLACK = 0.01
 _CYCLE = 100
 
+# Exchanges, as a share of the dimensions, above which a tableau is computed anew instead: one takes
+# 0.9 ms on two5in6 (534 dimensions) and a new tableau 170, on hier13 (126) 0.09 and 6.6.
+_ANEW = 0.4
+
 # Entries of a tableau up to which several descents from the whole space are quick, and their number
 # at most. On larger ones with tight rooms such a descent gets a share of the time, some seconds at
 # most: one from a pattern does better (table3: 8.87 million after 11 s, 9.44 after 58).
@@ -249,7 +253,7 @@ class Neighbourhood:
 
     def _accept(self, end: Descent, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> None:
         self._ready, self._current = True, end.cost
-        if len(end.exchanges) > 40:
+        if len(end.exchanges) > _ANEW * len(self._tableau.cells):
             cells = self._tableau.cells.copy()
             for row, column in end.exchanges:
                 cells[columns[column]] = rows[row]
