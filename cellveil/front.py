@@ -286,6 +286,21 @@ def refuse(why: str) -> NoReturn:
     raise InputError(why)
 
 
+def check_folder(path: Path) -> None:
+    """Check before any work that a folder of results is there or can be made; it is not made.
+
+    Raises
+    ------
+    InputError
+        If another file has its name, or its place cannot be written to.
+    """
+    there = next(place for place in (path, *path.absolute().parents) if place.exists())
+    if not there.is_dir():
+        refuse(f"cannot make the folder {str(path)!r}: {str(there)!r} is a file")
+    if not os.access(there, os.W_OK | os.X_OK):
+        refuse(f"cannot make the folder {str(path)!r}: {str(there)!r} cannot be written to")
+
+
 def folder_for(path: Path) -> None:
     """Make the folder of results, unless it is there; an `InputError` if that fails."""
     try:

@@ -8,7 +8,7 @@ from os import SEEK_END
 from pathlib import Path
 from typing import Any
 
-from cellveil.io.sheets import grid_of_sheet
+from cellveil.io.sheets import grid_of_sheet, hidden_parts
 from cellveil.render.screen import say
 from cellveil.requests.option import made
 from cellveil.requests.source import Source, Written, is_workbook
@@ -54,7 +54,8 @@ def read_cross(
     """
     rows = _rows(source.data, source.sheet, source.written)
     table, _ = _table(source, rows, hierarchies, total)
-    for sentence in _sentences(table.notes):
+    hidden = hidden_parts(source.data, source.sheet) if is_workbook(source.data) else ""
+    for sentence in filter(None, (hidden, *_sentences(table.notes))):
         say(sentence)
     return table.replace(notes=())
 
@@ -168,7 +169,10 @@ def recognise(path: Path, by: Sequence[str] | None, given: Mapping[str, Any]) ->
             f"Whole numbers count contributors here{doubt.partition(':')[0]}; if they are amounts, "
             "say --cross values."
         )
-    return Recognised(kind, table.names, _sentences(table.notes), _sentences(own), guess)
+    told = _sentences(table.notes)
+    if is_workbook(path) and (hidden := hidden_parts(path, given.get("sheet"))):
+        told = (hidden, *told)
+    return Recognised(kind, table.names, told, _sentences(own), guess)
 
 
 def _sentences(notes: Sequence[str]) -> tuple[str, ...]:

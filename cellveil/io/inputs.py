@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cellveil.front import refuse
 from cellveil.io.crosstables import read_cross
 from cellveil.io.recoding import read_recodings, recoded_records, recoded_table
-from cellveil.io.sheets import Sheet, open_sheet, read_sheet
+from cellveil.io.sheets import Sheet, open_sheet
 from cellveil.render.screen import say
 from cellveil.requests.requirements import Requirements
 from cellveil.requests.source import Source, is_workbook
@@ -95,6 +95,8 @@ def read_table(
         data, layout = argus.read_microdata(source.data, source.rda)
     elif is_workbook(source.data):
         sheet = records if isinstance(records, Sheet) else open_sheet(source.data, source.sheet)
+        if sheet.note:
+            say(sheet.note)
         data = sheet.columns(*_wanted(source))
     elif source.memory is None:
         data = _said(source, data if records is None else records)
@@ -169,7 +171,10 @@ def read_records(
             found |= argus.hierarchies(layout, data, [name], roots[name])
     elif is_workbook(source.data):
         numbers = [name for name in (source.value, source.weight, source.shadow) if name]
-        data = read_sheet(source.data, source.sheet, numbers=numbers)
+        sheet = open_sheet(source.data, source.sheet)
+        if sheet.note:
+            say(sheet.note)
+        data = sheet.columns(numbers=numbers)
     found |= given
     recodings = read_recodings(source.recode, source.by)
     if recodings:

@@ -8,7 +8,7 @@ from typing import Any
 
 from cellveil.front import refuse
 from cellveil.io.inputs import hierarchy_of
-from cellveil.io.sheets import grid_of_sheet, own_hierarchies
+from cellveil.io.sheets import grid_of_sheet, hidden_parts, own_hierarchies
 from cellveil.render.screen import say
 from cellveil.requests.option import flags_given
 from cellveil.requests.publication import Publication
@@ -66,6 +66,8 @@ def read_public(
     if own and not quiet:
         say(f"Hierarchies of {', '.join(own)} are read from the sheet 'hierarchies'.")
     if not quiet:
+        if is_workbook(path) and (hidden := hidden_parts(path, asked.sheet)):
+            say(hidden)
         for note in found.notes:
             say(f"{note[:1].upper()}{note[1:]}.")
     return found, None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -31,6 +32,13 @@ _ERRORS = frozenset(
 )
 
 
+_OUT_OF_SIGHT = re.compile(rb'<(?:\w+:)?(row|col)\b[^>]*?\shidden="(?:1|true)"[^>]*>')
+_NUMBER = re.compile(rb'\s(?:r|min)="([0-9]+)"')
+
+_BLOCK, _TAG = 2**20, 2**12
+"""Bytes that are looked through at once for hidden rows, and most that one tag has."""
+
+
 def read_sheet(
     path: Path,
     sheet: str | None = None,
@@ -40,7 +48,8 @@ def read_sheet(
     """Read the columns of a sheet of records: names in its first row, then one record per row.
 
     Formulas count as the values that were saved with them. A number among codes is its shortest
-    text (2021, not 2021.0), a date is ISO text, an empty cell is missing (None). In columns of
+    text (2021, not 2021.0), a date is ISO text, a time or truth value the text that Python gives
+    it, as through other doors, an empty cell is missing (None). In columns of
     `numbers` numbers stay numbers: Excel keeps them as floats, so that ``decimals=`` can take the
     error of computing off, as it does for a data frame. The sheet may be left out where there is
     one; all columns are read by default.
@@ -60,9 +69,10 @@ class Sheet:
     """A sheet of records that is read once, to be asked for its columns as often as needed."""
 
     def __init__(
-        self, path: Path, title: str, head: list[str], rows: list[tuple[Any, ...]]
+        self, path: Path, title: str, head: list[str], rows: list[tuple[Any, ...]], note: str = ""
     ) -> None:
         self._path, self._title, self._rows = path, title, rows
+        self.note = note
         self._formulas: frozenset[tuple[int, int]] | None = None
         self.names = tuple(head)
 
@@ -82,10 +92,12 @@ class Sheet:
         where = f"{str(self._path)!r}, sheet {self._title!r}"
         found = {}
         for name, place in places.items():
-            column = (_at(row, place) for row in self._rows)
+            column = [_at(row, place) for row in self._rows]
             at = _letters(place)
+            # Excel keeps a date as midnight; among times of day it is one of them.
+            timed = any(isinstance(item, datetime) and item.time() != time() for item in column)
             found[name] = [
-                _value(item, number=name in numbers, where=f"{where}, cell {at}{i}")
+                _value(item, number=name in numbers, where=f"{where}, cell {at}{i}", timed=timed)
                 for i, item in enumerate(column, 2)
             ]
         gaps = {places[name] for name, column in found.items() if None in column}
@@ -127,7 +139,7 @@ def open_sheet(
     with _opened(path, saved=True) as book:
         page = _sheet(book, path, sheet)
         head, rows = _records(page, f"{str(path)!r}, sheet {page.title!r}", progress)
-        return Sheet(path, page.title, head, rows)
+        return Sheet(path, page.title, head, rows, _hidden(page, path))
 
 
 def grid_of_sheet(path: Path, sheet: str | None = None) -> list[list[Any]]:
@@ -143,9 +155,7 @@ def grid_of_sheet(path: Path, sheet: str | None = None) -> list[list[Any]]:
     check_excel()
     rows: list[list[Any]] = []
     with _opened(path, saved=True) as book:
-        titles = {page.title for page in book.worksheets}
-        own = "cells" if sheet is None and {"cells", "facts"} <= titles else sheet
-        page = _sheet(book, path, own)
+        page = _page(book, path, sheet)
         page.reset_dimensions()
         for number, line in enumerate(islice(page.iter_rows(), MOST_ROWS + 1), 1):
             row = []
@@ -159,6 +169,18 @@ def grid_of_sheet(path: Path, sheet: str | None = None) -> list[list[Any]]:
     while rows and not any(map(_filled, rows[-1])):
         rows.pop()
     return rows
+
+
+def hidden_parts(path: Path, sheet: str | None = None) -> str:
+    """Sentence that names rows and columns which are read though a spreadsheet hides them, or "".
+
+    Raises
+    ------
+    InputError
+        As for `grid_of_sheet`.
+    """
+    with _opened(path, saved=True) as book:
+        return _hidden(_page(book, path, sheet), path)
 
 
 def own_hierarchies(path: Path) -> dict[str, Hierarchy]:
@@ -207,6 +229,37 @@ def _opened(path: Path, *, saved: bool) -> Iterator[Any]:
             "again"
         )
         raise InputError(msg) from error
+
+
+def _page(book: Any, path: Path, sheet: str | None) -> Any:
+    """Sheet of a table: the one that is named, or "cells" of a workbook of this program."""
+    titles = {page.title for page in book.worksheets}
+    own = "cells" if sheet is None and {"cells", "facts"} <= titles else sheet
+    return _sheet(book, path, own)
+
+
+def _hidden(page: Any, path: Path) -> str:
+    """Say what of a sheet is hidden or filtered out, which openpyxl reads like all else."""
+    first: dict[bytes, str] = {}
+    before = b""
+    # Sheets that are opened to be read row by row know nothing of this; it stands in their tags.
+    with page._get_source() as source:
+        while block := source.read(_BLOCK):
+            text = before + block
+            for tag in _OUT_OF_SIGHT.finditer(text):
+                number = _NUMBER.search(tag[0])
+                place = int(number[1]) if number else 0
+                name = _letters(place - 1) if tag[1] == b"col" else str(place)
+                first.setdefault(tag[1], f" (the first is {name})" if place else "")
+            before = text[-_TAG:]
+    words = {b"row": "rows", b"col": "columns"}
+    named = [f"{word}{first[tag]}" for tag, word in words.items() if tag in first]
+    if not named:
+        return ""
+    return (
+        f"Sheet {page.title!r} of {path.name!r} has hidden {' and '.join(named)}, which are read "
+        "like all others; delete them there if they are not meant."
+    )
 
 
 def _sheet(book: Any, path: Path, sheet: str | None) -> Any:
@@ -264,7 +317,7 @@ def _filled(item: Any) -> bool:
     return item is not None and not (isinstance(item, str) and not item.strip())
 
 
-def _value(item: Any, *, number: bool, where: str) -> Any:
+def _value(item: Any, *, number: bool, where: str, timed: bool = False) -> Any:
     if not _filled(item):
         return None
     if isinstance(item, str):
@@ -272,18 +325,16 @@ def _value(item: Any, *, number: bool, where: str) -> Any:
             refuse(f"{where} holds the error {item}; correct it in the sheet")
         return item
     if isinstance(item, bool):
-        return "TRUE" if item else "FALSE"
+        return str(item)
     if isinstance(item, (int, float)):
         if not isfinite(item):
             refuse(f"{where} holds a number that is not finite; correct it in the sheet")
         if number:
             return item
         return str(int(item)) if item == int(item) else repr(item)
-    if isinstance(item, datetime) and item.time() == time():
+    if isinstance(item, datetime) and item.time() == time() and not timed:
         return item.date().isoformat()
-    if isinstance(item, (date, time)):  # a datetime is a date
-        return item.isoformat()
-    if isinstance(item, timedelta):
+    if isinstance(item, (date, time, timedelta)):  # a datetime is a date
         return str(item)
     refuse(f"{where} holds {type(item).__name__}, which is not text, a number or a date")
 

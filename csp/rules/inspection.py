@@ -226,6 +226,8 @@ def inspect(
     owners = None if contributor is None else len(numbered_codes(arrays[contributor])[0])
     if contributor is None and (hint := repeats_note(arrays, used, records)):
         problems.append(hint)
+    if contributor is not None:
+        problems += _almost_alike(arrays[contributor], contributor)
     return Inspection(records, owners, columns, chains, tables, linked, tuple(problems))
 
 
@@ -280,6 +282,26 @@ def _unanswered(column: NDArray[Any], value: str, chosen: str | None) -> list[st
     return [
         f"{gone:,} records have no {value!r}: leave them out (missing_values='drop'), or correct "
         "them; they are left out here"
+    ]
+
+
+def _almost_alike(column: NDArray[Any], contributor: str) -> list[str]:
+    """Say how many identifiers differ from another in their letters' case or in blanks only."""
+    texts, number = numbered_codes(column)
+    first: dict[str, int] = {}
+    pairs = []
+    for place, text in enumerate(texts):
+        other = first.setdefault("".join(text.split()).casefold(), place)
+        if other != place:
+            pairs.append((other, place))
+    if not pairs:
+        return []
+    rows = " and ".join(str(row + 1) for row in sorted(np.argmax(number == k) for k in pairs[0]))
+    many = "1 contributor differs" if len(pairs) == 1 else f"{len(pairs):,} contributors differ"
+    return [
+        f"{many} from another in {contributor!r} by capitals or blanks only (rows {rows}): each "
+        "counts as one of its own, so that cells may look safe which are not; write them alike "
+        "if they are the same"
     ]
 
 

@@ -69,22 +69,24 @@ def read_two(original: Any, masked: Any, attributes: Sequence[str] | None) -> Tw
             check_known(
                 argument("attributes"), names, column_names(file), f"columns of the {which}"
             )
-    left_out, kept = [], []
+    left_out: dict[str, str] = {}
+    kept = []
     found: dict[str, list[Floats]] = {which: [] for which in files}
     for name in names:
         try:
             both = {which: _numbers(file, name, which) for which, file in files.items()}
-        except InputError:
+        except InputError as error:
             if attributes is not None:
                 raise
-            left_out.append(name)
+            left_out[name] = error.template
             continue
         kept.append(name)
         for which, column in both.items():
             found[which].append(column)
     if not kept:
-        msg = "the files have no column of numbers in common; name their columns alike"
-        raise InputError(msg)
+        msg = "the files have no column of numbers in common"
+        marks = [why for why in left_out.values() if "decimal" in why]
+        raise InputError(f"{msg}: {marks[0]}" if marks else f"{msg}; name their columns alike")
     one, two = (np.column_stack(columns) for columns in found.values())
     return TwoFiles(tuple(kept), tuple(left_out), one, two, library if library in LIBRARIES else "")
 

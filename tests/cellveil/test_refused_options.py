@@ -56,6 +56,21 @@ def test_an_option_without_its_partner_is_refused(
     assert told in run(*words, code=2)
 
 
+def test_a_refused_run_leaves_no_folder_of_plots(folder: Path) -> None:
+    pytest.importorskip("matplotlib")
+    refused = [
+        ["protect", "d.csv", *KIND, "--rules", "P(30,1)", "--attacks", "--plots", "a/pics"],
+        ["protect", "d.csv", "--by", "r,q", "--rules", "FREQ(3)", "--plots", "a/pics"],
+        ["compare", "d.csv", *KIND, "--rules", "P(x)", "--plots", "a/pics"],
+        ["protect", "d.csv", *KIND, "--rules", "P(30,1)", "--plots", "d.csv/pics"],
+    ]
+    for words in refused:
+        assert CliRunner().invoke(app, words).exit_code != 0
+        assert not Path("a").exists()
+    run("protect", "d.csv", *KIND, "--rules", "P(30,1)", "--plots", "a/pics", "-o", "a/pics/o.csv")
+    assert {path.suffix for path in Path("a/pics").iterdir()} == {".svg", ".csv"}
+
+
 def test_an_inspection_reads_signs_as_it_is_told(folder: Path) -> None:
     """Sizes 100, 95, 5, 4, 3, 2 leave 14, more than 10; 100, 5, 3, 2 apart leave 5."""
     values = [100, -95, 3, 2, -4, 5]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from datetime import date, datetime
+from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from cellveil.cli.app import app
 from cellveil.io import sheets
 from cellveil.io.inputs import read_table
-from cellveil.io.sheets import open_sheet, read_sheet
+from cellveil.io.sheets import hidden_parts, open_sheet, read_sheet
 from cellveil.requests.source import Source
 from csp import InputError, Table
 from tests.support.shared import examples
@@ -90,8 +90,47 @@ def test_what_cells_mean(tmp_path: Path) -> None:
     path = save(tmp_path / "t.xlsx", {"s": [names, row, ["x"] * 8]})
     found = read_sheet(path, numbers=["d"])
     assert [column[0] for column in found.values()] == [
-        *("text ", "2021", "2021", 1.5, "2026-01-31", "2026-01-31T12:30:00", "TRUE", None),
+        *("text ", "2021", "2021", 1.5, "2026-01-31", "2026-01-31 12:30:00", "True", None),
     ]
+
+
+def test_codes_are_those_of_the_same_frame(tmp_path: Path) -> None:
+    """Truth values, times of day and midnights; what Python prints is the oracle."""
+    columns = {
+        "flag": [True, False, True],
+        "when": [datetime(2026, 1, 1), datetime(2026, 1, 1, 12), datetime(2026, 1, 2)],
+        "hour": [time(1, 2), time(3, 4, 5), time(1, 2)],
+    }
+    path = save(tmp_path / "t.xlsx", {"s": [[*columns], *zip(*columns.values(), strict=True)]})
+    assert read_sheet(path) == {name: [*map(str, column)] for name, column in columns.items()}
+    for name in columns:
+        found = read_table(Source(path, (name,)))
+        assert list(found.labels) == list(Table.from_microdata(columns, [name]).labels)
+
+
+def test_hidden_rows_and_columns_are_read_and_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = save(tmp_path / "t.xlsx", {"s": [HEAD, *ROWS]})
+    assert not open_sheet(path).note
+    book = openpyxl.load_workbook(path)
+    for row in (7, 9):
+        book["s"].row_dimensions[row].hidden = True
+    book["s"].column_dimensions["C"].hidden = True
+    book.save(path)
+    assert open_sheet(path).columns() == read_sheet(path)
+    assert len(read_sheet(path)["pay"]) == len(ROWS)
+    said = "has hidden rows (the first is 7) and columns (the first is C), which are read"
+    assert said in open_sheet(path).note
+    read_table(Source(path, ("region",)))
+    assert said in " ".join(capsys.readouterr().err.split())
+    save(path, {"s": [["region", "x", "y", "Total"], ["a", 4, 5, 9], ["Total", 4, 5, 9]]})
+    book = openpyxl.load_workbook(path)
+    book["s"].row_dimensions[2].hidden = True
+    book.save(path)
+    assert "hidden rows (the first is 2), which" in hidden_parts(path)
+    result = CliRunner().invoke(app, ["audit", str(path)])
+    assert "hidden rows (the first is 2)" in " ".join(result.output.split())
 
 
 def test_formulas_count_as_what_was_saved(tmp_path: Path) -> None:

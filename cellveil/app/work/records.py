@@ -47,7 +47,7 @@ class Kept:
         if isinstance(self.data, Recognised):
             return " ".join((*self.data.told, *self.data.own))
         if isinstance(self.data, Sheet):
-            return ""
+            return self.data.note
         path, note = Path(self.data.file.path), read_columns(self.data, names, numbers).note
         return note.replace(repr(str(path)), repr(path.name))
 

@@ -12,7 +12,7 @@ from cellveil.cli.tables.dimensions import DIMENSIONS, dimensions_of
 from cellveil.cli.taking import Rest, taking
 from cellveil.comparing.side_by_side import Comparison
 from cellveil.comparing.side_by_side import compare as side_by_side
-from cellveil.front import folder_for
+from cellveil.front import check_folder, folder_for
 from cellveil.io import inputs
 from cellveil.io.files import check_outputs
 from cellveil.io.inputs import mechanism_of
@@ -81,7 +81,7 @@ def compare(
     )
     if files.plots is not None:
         needs_matplotlib()
-        folder_for(files.plots)
+        check_folder(files.plots)
     clock = limit.started()
     with Meter("tabulating", clock.seconds) as meter:
         table = inputs.read_table(read, meter.phase)
@@ -122,6 +122,8 @@ def _write(
 ) -> list[Path]:
     """Write the page and the picture; paths are returned."""
     written = []
+    if to.plots is not None:
+        folder_for(to.plots)
     if to.report is not None:
         title = data.name.partition(".")[0]
         write_page(to.report, ways_page(found, title), facts, files)

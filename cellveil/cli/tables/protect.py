@@ -15,7 +15,7 @@ from cellveil.cli.tables.defence import defence_words, measured, posterior_words
 from cellveil.cli.tables.second_reading import check_again, facts_of, read_again
 from cellveil.cli.tables.several import on_cores, places_for, protect_each
 from cellveil.cli.taking import Rest, taking
-from cellveil.front import explained, folder_for, options_of, refuse
+from cellveil.front import check_folder, explained, folder_for, options_of, refuse
 from cellveil.io import inputs
 from cellveil.io.crosstables import recognise
 from cellveil.io.files import check_outputs, result_columns
@@ -148,7 +148,7 @@ def _check(files: Files, asked: Requirements, source: Source, read: Sequence[Pat
         check_form(form_of(files.output), source.by, intervals=files.shown.has_intervals)
     if files.plots is not None:
         needs_matplotlib()
-        folder_for(files.plots)
+        check_folder(files.plots)
     if files.shown.attacks and files.report is None:
         refuse("--attacks fills a section of --report; give --report FILE.html too")
     if files.jj is not None and (asked.guards.singletons or asked.unions):
@@ -160,6 +160,7 @@ def _check(files: Files, asked: Requirements, source: Source, read: Sequence[Pat
         },
         read,
         {"-o": tuple(FORMATS.values()), "--jj": options.JJ},
+        made=files.plots,
     )  # fmt: skip
 
 
@@ -236,6 +237,8 @@ def _write(
 ) -> list[Path]:
     """Write all files together; those but -o are returned."""
     result, reveal = done.result, files.shown.reveal
+    if files.plots is not None:
+        folder_for(files.plots)
     if files.jj is not None:
         result.to_jj(files.jj, reveal=True, files=together)
     if files.release is not None:

@@ -213,4 +213,7 @@ def _check_cycles(parents: Mapping[str, str], root: str) -> None:
 
 
 def _total_message(code: str) -> str:
-    return f"code {code!r} is both a category and the total; choose another name for the total"
+    return (
+        f"code {code!r} is both a category and the total; if its rows are totals of the others, "
+        "leave them out, and if not, choose another name for the total"
+    )

@@ -110,6 +110,19 @@ def test_problems_are_named_and_left_out() -> None:
     assert any("'a' has 200 codes" in words for words in csp.inspect(many, ["a"]).problems)
 
 
+def test_contributors_who_differ_by_capitals_or_blanks_only_are_named() -> None:
+    """P(10) with two contributors of 5 is unsafe with one of 10: so it matters who is the same."""
+    data = {"a": ["x", "x", "x", "y"], "who": ["Acme  Ltd", "B", "acme ltd", "C"], "pay": [1] * 4}
+    (said,) = csp.inspect(data, ["a"], "pay", contributor="who").problems
+    assert (
+        "1 contributor differs from another in 'who' by capitals or blanks only (rows 1 and" in said
+    )
+    assert "and 3)" in said
+    assert "acme" not in said.lower()
+    data["who"] = ["Acme", "B", "Acme", "01"]
+    assert not csp.inspect(data, ["a"], "pay", contributor="who").problems
+
+
 def test_data_without_records_is_refused() -> None:
     with pytest.raises(InputError, match="no records"):
         csp.inspect({"a": [], "pay": []}, ["a"], "pay")

@@ -230,7 +230,7 @@ def test_frames_files_and_results(tmp_path):
     assert microagg.utility(gaps, gaps).missing.tolist() == [[1, 1], [0, 0]]
 
 
-def test_wrong_calls():
+def test_wrong_calls(tmp_path):
     bad = {
         "names 'wage', which is not among the columns of the original": {"attributes": ["wage"]},
         "original: row 1, column 'sex'": {"attributes": ["sex"]},
@@ -244,6 +244,12 @@ def test_wrong_calls():
             microagg.utility(DATA, DATA, **words)
     with pytest.raises(InputError, match="no column of numbers in common"):
         microagg.utility(DATA, {"x": [1, 2]})
+    written = tmp_path / "masked.csv"
+    written.write_text("sex;pay\nf;1.500\nm;2.250\n")  # thousands, or decimals
+    with pytest.raises(
+        InputError, match=r"in common: masked file: .* row 1, column 'pay': .* decimal"
+    ):
+        microagg.utility(DATA, written)
     with pytest.raises(InputError, match=r"microagg\.utility\(original, masked\) compares"):
         microagg.information_loss(DATA[["age", "pay"]], DATA[["age", "pay"]])
     twice = DATA.assign(more=2 * DATA["age"] + 1, one=1)
