@@ -31,7 +31,7 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_SIGNS = (",", ".", '"', "NA")
+_SIGNS = (",", ".", '"', "'", "NA")
 _ENDS = tuple(sign + end for sign in SEPARATORS for end in "\n\r")
 _NEVER = "\x1f"
 _HEAD = 2**20
@@ -139,7 +139,7 @@ class Opened:
     file : TextFile
         With what was found out about it.
     signs : frozenset of str
-        Which of comma, point and "NA" can occur in its fields.
+        Which of comma, point, apostrophe and "NA" can occur in its fields.
     title : bool
         Whether line 1 looks like a title above the header: line 2 has more fields.
     """

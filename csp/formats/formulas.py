@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+|inf)")
@@ -24,3 +25,18 @@ def as_meant(text: str) -> str:
     Of numbers too: others put one before these.
     """
     return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
+
+
+def kept_from_formulas(texts: Iterable[str]) -> bool:
+    """Whether the codes of a column have apostrophes that keep spreadsheets from formulas.
+
+    Some have one before what looks like a formula. Where another looks like one as it stands, the
+    program that wrote them puts none there, and an apostrophe is part of its code.
+    """
+    found = False
+    for text in texts:
+        if _FORMULA.match(text):
+            if not text.startswith("'") and not _NUMBER.fullmatch(text):
+                return False
+            found |= text.startswith("'")
+    return found

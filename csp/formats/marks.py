@@ -1,4 +1,4 @@
-"""Decimal marks and texts for missing entries in the columns of a text file."""
+"""Decimal marks, texts for missing entries, and apostrophes before codes in a text file."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
 from csp.formats.delimited import Opened, TextFile
+from csp.formats.formulas import as_meant, kept_from_formulas
 
 _COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+", re.ASCII)
 _GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}", re.ASCII)
@@ -69,6 +70,19 @@ def with_points(
         )
         raise InputError(msg)
     return columns | {name: _pointed(column) for name, column in commas.items()}, ","
+
+
+def without_apostrophes(
+    columns: dict[str, NDArray[Any]], opened: Opened, codes: Collection[str]
+) -> dict[str, NDArray[Any]]:
+    """Columns whose codes are without the apostrophes that keep spreadsheets from formulas."""
+    found = dict(columns)
+    for name in codes if "'" in opened.signs else ():
+        texts = {text for text in set(columns[name].tolist()) if text is not None}
+        if kept_from_formulas(texts):
+            meant = {text: as_meant(text) for text in texts} | {None: None}
+            found[name] = np.array([meant[text] for text in columns[name].tolist()], dtype=object)
+    return found
 
 
 def without_missing(

@@ -14,7 +14,7 @@ from typing import Any
 
 from csp.errors import InputError, argument
 from csp.formats.delimited import SEPARATORS, TextFile
-from csp.formats.formulas import as_meant
+from csp.formats.formulas import as_meant, kept_from_formulas
 from csp.formats.parquet import is_parquet
 from csp.formats.reading import decoded, read_bytes
 from csp.published.cells import Published, published_cells
@@ -214,9 +214,10 @@ def _list(
     bounds = [name for name in (roles.lower, roles.upper, roles.count) if name is not None]
     arrays = read_columns(data, [*wanted, *bounds]).arrays
     columns: dict[str, Any] = dict(zip([*wanted, *bounds], arrays, strict=True))
-    if lines is not None:  # of texts, in which codes that look like formulas have an apostrophe
+    if isinstance(data, Mapping) and lines is not None:  # rows of a file as they stand in it
         for name in roles.by:
-            columns[name] = [as_meant(x) if isinstance(x, str) else x for x in columns[name]]
+            if kept_from_formulas(x for x in columns[name] if isinstance(x, str)):
+                columns[name] = [as_meant(x) if isinstance(x, str) else x for x in columns[name]]
     columns, cut = _without_sources(columns)
     said = (*said, *cut)
     try:

@@ -22,7 +22,7 @@ from csp.formats.delimited import (
     header,
     open_text,
 )
-from csp.formats.marks import with_points, without_missing
+from csp.formats.marks import with_points, without_apostrophes, without_missing
 from csp.formats.parquet import connected, is_parquet, open_parquet
 from csp.formats.reading import encoding_name
 from csp.tables.units import unmasked
@@ -359,6 +359,7 @@ def _from_file(
     if opened is None:
         return tuple(columns[name] for name in names), ""
     found = opened.file
+    columns = without_apostrophes(columns, opened, set(names) - set(numbers or ()))
     if numbers is not None:
         columns = without_missing(columns, opened, set(names) - set(numbers))
         pointed, mark = with_points({n: columns[n] for n in names if n in numbers}, opened)

@@ -10,10 +10,16 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from cellveil.cli.app import app
+from cellveil.io.files import write_columns
+from csp import Release, Table
+from csp.audits.second_reading.files import rows_of
 from tests.csp.test_readings import EMPTY, LONE
+from tests.support.shared import examples
 
 SPLIT = [("r", "A", "1", -40), ("r", "B", "1", 60), ("r", "C", "2", 50)]
 SPLIT += [("r", "D", f"d{i}", 30 + i) for i in range(6)]
@@ -197,3 +203,41 @@ def test_linked_tables_of_records_can_be_protected_in_a_job(tmp_path, monkeypatc
             hidden = {(r["act"], r[name]) for r in csv.DictReader(text) if r["status"] == "x"}
         assert ("X", "L" if name == "form" else "1") in hidden
         assert {act for act, _ in hidden} > {"X"}  # X,Total would follow from the other acts
+
+
+LIKE_FORMULAS = ["-unknown-", "+North", "'-x", "''=y", "@z", "-5", "5", "O'Brien", "-", "=1", "'-5"]
+"""Codes that a spreadsheet would take for formulas or numbers, and some that it would not."""
+
+
+@examples(30)
+@given(st.lists(st.tuples(*[st.sampled_from(LIKE_FORMULAS)] * 2), min_size=2, max_size=12))
+def test_codes_of_files_that_were_written_here_are_those_that_were_meant(
+    tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]
+) -> None:
+    """The oracle is the data in memory, which no apostrophe has been put to."""
+    data = {"r": [r for r, _ in pairs], "who": [w for _, w in pairs], "v": [1] * len(pairs)}
+    path = tmp_path_factory.mktemp("f") / "d.csv"
+    write_columns(path, data)
+    asked = {"value": "v", "contributor": "who", "total": "all"}
+    meant = Table.from_microdata(data, ["r"], **asked)
+    for memory in (None, "1GB"):
+        found = Table.from_microdata(path, ["r"], memory=memory, **asked)
+        assert list(found.labels) == list(meant.labels)
+        assert found.contributors.count.tolist() == meant.contributors.count.tolist()
+    again = rows_of(path, numbers=["v"])
+    assert [again["r"], again["who"]] == [data["r"], data["who"]]
+    cells = {"r": list(dict.fromkeys(data["r"])), "v": [*range(len(set(data["r"])))]}
+    write_columns(path, cells)
+    one, two = (Table.from_frame(x, ["r"], "v", total="all") for x in (path, cells))
+    assert list(one.labels) == list(two.labels)
+    assert {*cells["r"]} <= {code for (code,) in Release.from_frame(path, ["r"], "v").labels}
+
+
+@pytest.mark.parametrize("memory", [None, "1GB"])
+def test_an_apostrophe_is_part_of_a_code_where_others_go_without(tmp_path, memory) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text("r,v\n'-x,1\n-x,2\n-y,3\n")
+    found = Table.from_microdata(path, ["r"], "v", memory=memory)
+    assert [code for (code,) in found.labels] == ["'-x", "-x", "-y", "Total"]
+    assert rows_of(path, numbers=["v"])["r"] == ["'-x", "-x", "-y"]
+    assert ("'-x",) in Release.from_frame(path, ["r"], "v").labels

@@ -97,6 +97,13 @@ def rows_of(
         name: [None if line[i] == "" or line[i] in na else line[i] for line in lines[1:]]
         for i, name in enumerate(names)
     }
+    if path.suffix not in (".parquet", ".xlsx", ".xlsm"):
+        for name in names:
+            if name not in (numbers or ()) and _has_apostrophes(columns[name]):
+                columns[name] = [
+                    x[1:] if x is not None and re.match(rf"'+{_SIGN}", x) else x
+                    for x in columns[name]
+                ]
     marked = [name for name in names if numbers is None or name in numbers]
     texts = [text for name in marked for text in columns[name] if isinstance(text, str)]
     if (decimal or _mark(texts)) == ",":
@@ -106,6 +113,16 @@ def rows_of(
                 for x in columns[name]
             ]
     return columns
+
+
+_SIGN = r"[=+\-@\t\r\n]"
+
+
+def _has_apostrophes(column: Sequence[str | None]) -> bool:
+    """Whether texts like formulas have an apostrophe before them, and none goes without."""
+    bare = [x for x in column if x and re.match(_SIGN, x)]
+    plain = all(re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+|inf)", x) for x in bare)
+    return plain and any(x and re.match(rf"'+{_SIGN}", x) for x in column)
 
 
 def _as_printed(entry: Any, kind: str) -> Any:

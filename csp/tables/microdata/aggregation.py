@@ -20,6 +20,7 @@ import numpy as np
 
 from csp.errors import InputError, argument
 from csp.formats.delimited import Opened, TextFile, check_plain, open_text
+from csp.formats.formulas import kept_from_formulas
 from csp.formats.marks import undeclared_na, with_points
 from csp.formats.parquet import connected, is_parquet, open_parquet
 from csp.tables.columns import check_names, file_note, is_ibis, is_relation, plain_relation
@@ -197,11 +198,22 @@ def _of_ibis(data: Any, names: Sequence[str], memory: int | None) -> Iterator[So
         )  # fmt: skip
 
 
+def _without_apostrophes(source: Source, name: str) -> str:
+    """Term for codes as meant where `csp.formats.formulas` says they have apostrophes, else ""."""
+    if not kept_from_formulas(source.formulas(name)):
+        return ""
+    column = source.column(name)
+    marked = f"regexp_matches({column}, '^''+[-=+@\\t\\r\\n]')"
+    return f"CASE WHEN {marked} THEN substr({column}, 2) ELSE {column} END"
+
+
 def _written(source: Source, asked: TextFile, opened: Opened, numbers: Collection[str]) -> Source:
     """Text columns with NULL for missing entries and points in numbers, by the rules of files."""
     file = opened.file
     texts = file.missing
     codes = [name for name in source.names if name not in numbers]
+    if "'" in opened.signs:
+        source = source.changed({n: t for n in codes if (t := _without_apostrophes(source, n))})
     if texts is None and "NA" in opened.signs:
         for name in codes:
             gap = f"{source.column(name)} LIKE '%NA%' AND {trimmed(source.column(name))} = 'NA'"

@@ -130,6 +130,15 @@ class Source:
         ]
         return found
 
+    def formulas(self, name: str) -> list[str]:
+        """Different texts of a column that begin like formulas, with apostrophes before or not."""
+        column = self.column(name)
+        found: list[str] = self.ask(
+            f"SELECT DISTINCT {column} AS c FROM {_NAME} "
+            f"WHERE regexp_matches({column}, '^''*[-=+@\\t\\r\\n]')"
+        )["c"].tolist()
+        return found
+
     def first_row(self, condition: str) -> int:
         """First row, from 1, for which a condition holds; 0 if there is none."""
         # A scan without a sort keeps the order of the rows.
