@@ -45,7 +45,8 @@ def round_table(
     key : Key, optional
         Differences are weighed with random numbers of this key. Then every table that the published
         one leaves possible could have led to it, so that an attacker who knows the method excludes
-        none. The same key, name, base and labels give the same numbers.
+        none; but where cells went one base further, those that need not have are excluded. The same
+        key, name, base and labels give the same numbers.
     name : str
         Of the table, so that tables of the same cells have other numbers.
     solver : str or pulp solver, optional

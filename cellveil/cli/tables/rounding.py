@@ -51,7 +51,7 @@ def round_(
         Path | None,
         option(
             "Secret key that chooses among the rounded tables, made by 'cellveil key': then an "
-            "attacker who knows the method excludes none.",
+            "attacker who knows the method excludes none, unless cells had to go two bases far.",
             "FILE",
             default="the closest table",
         ),
@@ -85,7 +85,12 @@ def round_(
         )
     lines = [noted(note) for note in table.notes]
     lines.append(f"{table.n_cells:,} cells {found.words()}.")
-    if key is None and found.proven:
+    if key is not None and found.relaxed.any():
+        lines.append(
+            "Cells had to go further than a base, so that an attacker who knows the method can "
+            "exclude some tables in spite of the key: those that a base is enough for."
+        )
+    elif key is None and found.proven:
         lines.append(
             "The closest such table: an attacker who knows that can exclude some (--key-file)."
         )

@@ -295,7 +295,15 @@ def test_a_key_file_needs_the_name_of_the_table(tmp_path) -> None:
     assert done.exit_code != 0
     assert "give --key-file" in done.output
     words = [*ROUND, "--base", "3", "--key-file", str(place), "--table-id", "may"]
-    assert CliRunner().invoke(app, [*words, "-o", str(tmp_path / "o.csv")]).exit_code == 0
+    done = CliRunner().invoke(app, [*words, "-o", str(tmp_path / "o.csv")])
+    assert done.exit_code == 0
+    assert "can exclude" not in done.output
+    # Causey, Cox and Ernst (1985): no rounding next to the values of these six persons.
+    cells = ("1,1,1", "1,1,2", "1,2,1", "1,2,2", "2,1,2", "2,2,1")
+    (tmp_path / "c.csv").write_text("\n".join(["a,b,c", *cells]))
+    words = ["round", str(tmp_path / "c.csv"), "--by", "a,b,c", "--base", "2", *words[-4:]]
+    done = CliRunner().invoke(app, [*words, "-o", str(tmp_path / "p.csv")])
+    assert "can exclude some tables in spite of the key" in " ".join(done.output.split())
 
 
 def test_random_rounding_is_compared_as_it_would_be_published(tmp_path) -> None:

@@ -77,3 +77,16 @@ def test_small_counts_without_a_rounding_move_the_fewest_totals_further(table, r
         assert off.sum() == min(distance for (_, distance), _ in every)
     release = found.release
     assert ((release.lower <= table.values) & (table.values <= release.upper)).all()
+
+
+def test_a_key_does_not_hide_that_cells_had_to_go_further() -> None:
+    """A possible table with a rounding next to its values leads to no such release."""
+    table = Table.from_array(BARE)
+    found = round_table(table, 2, key=Key(bytes(range(32))))
+    assert found.reach == 3
+    other = Table.from_array(found.values.reshape(3, 3, 3)[:2, :2, :2])
+    release = found.release
+    assert ((release.lower <= other.values) & (other.values <= release.upper)).all()
+    assert any(True for _ in choices(other, 2))
+    for seed in range(20):
+        assert round_table(other, 2, key=Key(bytes(range(seed, seed + 32)))).reach == 1
