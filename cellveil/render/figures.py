@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cellveil.render.screen import printable
 from csp.errors import InputError
 from csp.formats.files import Together, joined
 
@@ -51,9 +52,18 @@ def new_figure(
     return figure, axes
 
 
+def plain(text: str) -> str:
+    r"""Text of the data, to be drawn as it stands.
+
+    Between two dollars matplotlib sees a formula, of which ``\$0 - \$9`` is none, and a picture
+    with a control character in it cannot be opened.
+    """
+    return printable(text).replace("$", r"\$")
+
+
 def codes_text(names: Sequence[str], codes: Sequence[str]) -> str:
-    """Codes of a cell or a panel with their dimensions."""
-    return ", ".join(f"{name} {code}" for name, code in zip(names, codes, strict=True))
+    """Codes of a cell or a panel with their dimensions, to be drawn."""
+    return plain(", ".join(f"{name} {code}" for name, code in zip(names, codes, strict=True)))
 
 
 def save(figure: Figure, path: Path, files: Together | None = None) -> None:

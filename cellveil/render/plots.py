@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cellveil.render.curves import plot_gap, plot_k_curve, plot_posterior, plot_safety_cost
-from cellveil.render.figures import BLUE, GREY, LIGHT, ORANGE, codes_text, new_figure, save
+from cellveil.render.figures import BLUE, GREY, LIGHT, ORANGE, codes_text, new_figure, plain, save
 from csp.errors import InputError
 from csp.tables.cross.layout import cross_table
 
@@ -120,7 +120,8 @@ def plot_intervals(
             axes.plot(right, row, marker=">", color=BLUE, markersize=6, clip_on=False)
     if inside is not None:
         _needed(axes, inside, cells[kept], inside.table.scale)
-    axes.set_yticks(range(len(kept)), [", ".join(release.labels[c]) for c in cells[kept].tolist()])
+    named = [plain(", ".join(release.labels[c])) for c in cells[kept].tolist()]
+    axes.set_yticks(range(len(kept)), named)
     axes.set_ylim(len(kept) - 0.4, -0.6)
     axes.set_xlim(floor, edge)
     return figure
@@ -178,7 +179,8 @@ def plot_map(result: Protected | Release, *, reveal: bool = False, panel: int = 
     hidden = there & release.pattern[np.where(there, cells, 0)]
     rows, columns = cells.shape
     figure, axes = new_figure(
-        1.8 + 0.28 * columns, 1.6 + 0.24 * rows, x=layout.across, y=layout.down, internal=reveal,
+        1.8 + 0.28 * columns, 1.6 + 0.24 * rows, x=plain(layout.across), y=plain(layout.down),
+        internal=reveal,
         title=codes_text(layout.further, layout.panels[panel].codes),
     )  # fmt: skip
     primary = np.zeros_like(hidden)
@@ -203,9 +205,9 @@ def plot_map(result: Protected | Release, *, reveal: bool = False, panel: int = 
     axes.set_xlim(-0.6, columns - 0.4)
     axes.set_ylim(rows - 0.4, -0.6)
     axes.set_aspect("equal")
-    heads = [heading.code for heading in layout.columns]
+    heads = [plain(heading.code) for heading in layout.columns]
     axes.set_xticks(range(columns), heads, rotation=90 if max(map(len, heads)) > 3 else 0)
-    axes.set_yticks(range(rows), [heading.code for heading in layout.rows])
+    axes.set_yticks(range(rows), [plain(heading.code) for heading in layout.rows])
     for heading, name in zip(layout.rows, axes.get_yticklabels(), strict=True):
         name.set_fontweight("bold" if heading.total else "normal")
     axes.tick_params(length=0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from xml.etree import ElementTree
+
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -111,6 +113,21 @@ def test_tables_that_are_published_alike_have_the_same_pictures(tmp_path) -> Non
                 plots.save(draw(result), tmp_path / f"{number}.svg")
                 written.append((tmp_path / f"{number}.svg").read_bytes())
             assert written[0] == written[1]
+
+
+@pytest.mark.parametrize(
+    "code", ["$0 - $9", r"$\foo$", r"5\$ to $6$", "a_b^c", "a\x1bb", "<b> & c"]
+)
+def test_codes_are_drawn_as_they_stand(tmp_path, code: str) -> None:
+    """What a reader of XML finds as text of the picture is the code."""
+    data = {"r": [code, "b", "c"] * 3, "$s$": [*"xxxyyyzzz"], "v": [3, 4, 50, 60, 7, 8, 9, 10, 20]}
+    found = csp.protect(csp.Table.from_microdata(data, ["r", "$s$"], "v"), "P(20,1)")
+    shown = code.replace("\x1b", r"\x1b")
+    for draw, wanted in ((plots.plot_intervals, f"{shown}, x"), (plots.plot_map, shown)):
+        plots.save(draw(found), tmp_path / "t.svg")
+        drawn = [one.text for one in ElementTree.parse(tmp_path / "t.svg").iter() if one.text]
+        assert wanted in drawn
+    assert "$s$" in drawn
 
 
 def test_the_gap_falls_as_it_was_reported() -> None:
