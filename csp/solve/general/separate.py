@@ -22,11 +22,16 @@ from csp.highs import Model, Status
 from csp.problem.problem import Problem
 from csp.problem.requirements import DOWN, SLIDE, UP, Needs
 from csp.solve.cuts import Cut, CutFactory, whole_multipliers
+from csp.solve.general.kernel_program import KernelProgram
 from csp.solve.incumbent import Shown
 
 _SUPPORT = 1e-9
 _VIOLATED = 1e-6
 _COOLING = 0.9
+
+# Relations times cells up to which programs are solved in kernel form (docs/benchmarks.md has the
+# times of HiGHS).
+_DENSE = 200_000
 
 
 class Separator:
@@ -55,6 +60,11 @@ class Separator:
         self._cells: NDArray[np.int64] = np.empty(0, np.int64)
         self._place = np.full(problem.table.n_cells, -1)
         self._rows: NDArray[np.int64] = np.empty(0, np.int64)
+        relations = problem.table.relations
+        small = relations.shape[0] * relations.shape[1] <= _DENSE
+        # Transposed: cells are taken out of it.
+        self._dense = relations.T.toarray().astype(np.float64) if small else None
+        self._up, self._down = np.empty(0), np.empty(0)
         self.solved = 0
 
     def misses(
@@ -217,11 +227,16 @@ class Separator:
         held = self._model is not None and not (support & ~inside).any()
         if held and support.sum() > 0.7 * inside.sum():
             return
-        from scipy.sparse import csr_array
-
         self._cells = np.flatnonzero(support)
         self._place[:] = -1
         self._place[self._cells] = np.arange(len(self._cells))
+        if self._dense is not None:
+            dense = self._dense[self._cells].T
+            self._rows = np.flatnonzero(dense.any(axis=1))
+            self._model = KernelProgram.of(dense[self._rows])
+            return
+        from scipy.sparse import csr_array
+
         part = csr_array(self._problem.table.relations[:, self._cells])
         self._rows = np.flatnonzero(np.diff(part.indptr))
         part = csr_array(part[self._rows])
@@ -246,14 +261,20 @@ class Separator:
 
     def _bound(self, up: NDArray[np.float64], down: NDArray[np.float64]) -> None:
         k = len(self._cells)
-        if k:
+        if isinstance(self._model, KernelProgram):
+            self._up, self._down = up, down
+        elif k:
             self._model.set_bounds(np.arange(k, dtype=np.int32), -down, up)
 
     def _push(
         self, columns: NDArray[np.int32], costs: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        self._model.set_objective(columns, costs)
         self.solved += 1
+        if isinstance(self._model, KernelProgram):
+            aim = np.zeros(len(self._cells))
+            aim[columns] = -costs
+            return self._model.push(aim, self._up, self._down)
+        self._model.set_objective(columns, costs)
         status = self._model.solve(self._clock)
         if status == Status.INFEASIBLE:
             # It never is; on large degenerate parts the solver has been seen to lose its way.

@@ -1,4 +1,5 @@
 """Phases that close the gap: a `tree` with its `node_relaxation`, or integer `programs`.
 
-`tiebreak` says which of the cheapest patterns is preferred.
+Small relaxations of nodes are a `dense_program`; `tiebreak` says which of the cheapest patterns is
+preferred.
 """
