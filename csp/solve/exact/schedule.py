@@ -52,7 +52,8 @@ _SMALL_GAP, _WIDE_GAP = 0.05, 0.2
 # Share of the rest of a round for what is only to find a better incumbent early.
 _BRIEF = 0.2
 
-# Number of cells up to which trees find patterns without programs over parts.
+# Number of cells up to which trees find patterns and bounds without programs over parts and those
+# of the root.
 _SMALL_TABLE = 400
 
 
@@ -289,7 +290,9 @@ def _early_subspaces(run: Run) -> bool:
 
 
 def _tightens(run: Run) -> bool:
-    return not _stays_wide(run)
+    """Whether the solver's cuts are worth an integer program: a tree closes a small gap sooner."""
+    small = run.net is None and run.problem.table.n_cells < _SMALL_TABLE
+    return not small and not _stays_wide(run)
 
 
 def _late_parts(run: Run) -> bool:
