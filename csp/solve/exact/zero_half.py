@@ -110,6 +110,21 @@ def rounding(half: float, x: float) -> tuple[float, float]:
     return (over * (1 - x), over) if over * (1 - x) < up else (up, 0.0)
 
 
+def within(
+    indptr: NDArray[Any], indices: NDArray[Any], weights: NDArray[np.float64], x: NDArray[Any]
+) -> Any:
+    """Rows without the cells at 0, which lose nothing whatever their weights."""
+    ends, cells, kept = np.zeros_like(indptr), np.empty_like(indices), np.empty_like(weights)
+    to = 0
+    for r in range(len(ends) - 1):
+        for at in range(indptr[r], indptr[r + 1]):
+            if x[indices[at]] > _NEAR:
+                cells[to], kept[to] = indices[at], weights[at]
+                to += 1
+        ends[r + 1] = to
+    return ends, cells, kept
+
+
 def combine(
     indptr: NDArray[Any], indices: NDArray[Any], weights: NDArray[np.float64],
     right: NDArray[np.float64], slack: NDArray[np.float64], x: NDArray[np.float64],
@@ -128,6 +143,7 @@ def combine(
         By how much the point violates what they give.
     """
     rows = len(right)
+    indptr, indices, weights = within(indptr, indices, weights, x)
     half = np.zeros(len(x))
     loss, drop = np.zeros(len(x)), np.zeros(len(x))
     used = np.zeros(rows, dtype=np.bool_)
@@ -172,4 +188,4 @@ def combine(
             chosen[s, step] = -1
 
 
-KERNELS = Kernels(__name__, "rounding", "combine")
+KERNELS = Kernels(__name__, "rounding", "within", "combine")

@@ -67,6 +67,11 @@ class Separator:
         self._up, self._down = np.empty(0), np.empty(0)
         self.solved = 0
 
+    @property
+    def in_kernel_form(self) -> bool:
+        """Whether the table is small enough for programs in kernel form."""
+        return self._dense is not None
+
     def misses(
         self, x: NDArray[np.float64], *, whole: bool, clock: Clock, most: int | None = None,
         tries: int | None = None, shown: Shown = MappingProxyType({}),

@@ -52,6 +52,25 @@ def systems(draw: st.DrawFn) -> tuple[list[list[float]], list[float]]:
     return [*weights, list(lone)], [*right, 0.0]
 
 
+@examples(80)
+@given(systems(), st.lists(st.integers(0, 4), min_size=7, max_size=7))
+def test_cells_at_0_have_no_say_in_which_rows_are_combined(
+    system: tuple[list[list[float]], list[float]], quarters: list[int]
+) -> None:
+    weights, right = system
+    x = np.array(quarters) / 4
+    held = np.flatnonzero(x)
+    found = found_at(rows_of(weights, right), weights, x)
+    part = np.where(x > 0, weights, 0.0).tolist()
+    other = found_at(rows_of(part, right), part, x)
+    for one in other:
+        assert any(
+            one.right == cut.right
+            and np.array_equal(one.weights, cut.weights[np.isin(cut.cells, CELLS[held])])
+            for cut in found
+        )
+
+
 @examples(150)
 @given(systems(), st.lists(st.integers(1, 9), min_size=7, max_size=7))
 def test_cuts_are_violated_and_hold_for_all_that_keep_the_rows(

@@ -23,8 +23,8 @@ def test_kernel_form_and_highs_find_the_same_misses(
     for most in (separate._DENSE, -1):
         monkeypatch.setattr(separate, "_DENSE", most)
         both.append(Separator(problem, CutFactory(problem)))
-    assert both[0]._dense is not None
-    assert both[1]._dense is None
+    assert both[0].in_kernel_form
+    assert not both[1].in_kernel_form
     for _ in range(5):
         x = rng.random(problem.table.n_cells) * rng.integers(0, 2, problem.table.n_cells)
         x = np.where(problem.forced, 1.0, np.where(problem.free, np.rint(x) if whole else x, 0.0))
