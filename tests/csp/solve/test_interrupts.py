@@ -169,7 +169,8 @@ def test_runs_in_several_threads_do_not_meet() -> None:
 @pytest.mark.parametrize("call", ["start", "wait"])
 def test_an_interrupt_while_the_solver_starts_leaves_it_usable(call: str, monkeypatch: Any) -> None:
     problem = problem_of((4, 4, 4))
-    whole = suppress(problem)
+    # Its integer programs run in a thread.
+    whole = suppress(problem, method="cuts")
     owner = threading.Thread if call == "start" else threading.Event
     real = getattr(owner, call)
     pressed = []
@@ -184,11 +185,11 @@ def test_an_interrupt_while_the_solver_starts_leaves_it_usable(call: str, monkey
 
     with monkeypatch.context() as patch:
         patch.setattr(owner, call, press)
-        found = suppress(problem)
+        found = suppress(problem, method="cuts")
     assert pressed
     assert found.stopped == "interrupt"
     check_honest(problem, found, whole.cost)
-    assert suppress(problem).pattern.tolist() == whole.pattern.tolist()
+    assert suppress(problem, method="cuts").pattern.tolist() == whole.pattern.tolist()
 
 
 # ---- killed ------------------------------------------------------------------------------------
