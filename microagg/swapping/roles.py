@@ -85,8 +85,8 @@ def _whole(
     """
     if isinstance(data, Records):
         return data.columns, data.library
-    found = read_columns(data, names)
-    read = dict(zip(names, found.arrays, strict=True))
-    known = [name for name in numbers if name in read]  # others are named as unknown later
-    read |= dict(zip(known, read_columns(data, known, known).arrays, strict=True))
-    return tuple(read.values()), found.library
+    known = [name for name in numbers if name in names]  # others are named as unknown later
+    rest = [name for name in names if name not in known]
+    found, plain = read_columns(data, known, known), read_columns(data, rest)
+    read = dict(zip([*known, *rest], [*found.arrays, *plain.arrays], strict=True))
+    return tuple(read[name] for name in names), found.library or plain.library

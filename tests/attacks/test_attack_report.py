@@ -232,7 +232,7 @@ def test_reports_are_json_and_repeat(table: Table) -> None:
 
 
 def test_the_time_limit_is_for_all_attacks() -> None:
-    counts = np.random.default_rng(3).integers(0, 60, (4, 4, 5))
+    counts = np.random.default_rng(3).integers(0, 60, (5, 5, 5))
     release = MECHANISM.protect(Table.from_array(counts), time_limit=20).release
     report(release, MECHANISM, time_limit=0.5)  # loads what is compiled
     began = time.process_time()

@@ -66,7 +66,7 @@ def test_narrow_floats_and_truth_values_are_read_as_printed(door, parquet):
 
 
 def test_so_are_files_within_memory_and_by_the_second_reading(parquet):
-    assert inner(Table.from_microdata(parquet, ["code", "gone"], "v", memory="1GB")) == EXPECTED
+    assert inner(Table.from_microdata(parquet, ["code", "gone"], "v", memory="4GB")) == EXPECTED
     again = rows_of(parquet)
     assert list(map(str, again["v"])) == VALUES
     assert again["code"] == CODES
