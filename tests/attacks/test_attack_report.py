@@ -236,7 +236,9 @@ def test_the_time_limit_is_for_all_attacks() -> None:
     release = MECHANISM.protect(Table.from_array(counts), time_limit=20).release
     report(release, MECHANISM, time_limit=0.5)  # loads what is compiled
     began = time.process_time()
-    found = report(release, MECHANISM, others=[release], prior=normal_counts(15, 10), time_limit=0.1)
+    found = report(
+        release, MECHANISM, others=[release], prior=normal_counts(15, 10), time_limit=0.1
+    )
     assert time.process_time() - began < 2
     assert any(finding.status == CUT_SHORT for finding in found)
     assert not found.complete
