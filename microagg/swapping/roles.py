@@ -87,6 +87,8 @@ def _whole(
         return data.columns, data.library
     known = [name for name in numbers if name in names]  # others are named as unknown later
     rest = [name for name in names if name not in known]
-    found, plain = read_columns(data, known, known), read_columns(data, rest)
-    read = dict(zip([*known, *rest], [*found.arrays, *plain.arrays], strict=True))
-    return tuple(read[name] for name in names), found.library or plain.library
+    asked = ((known, known), (rest, None))
+    parts = [read_columns(data, *each) for each in asked if each[0] or not names]
+    arrays = [array for part in parts for array in part.arrays]
+    read = dict(zip([*known, *rest], arrays, strict=True))
+    return tuple(read[name] for name in names), parts[0].library
