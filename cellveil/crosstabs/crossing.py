@@ -260,7 +260,7 @@ class _Taken:
 def answers(data: Any, name: str) -> NDArray[Any]:
     """Read a column that may hold codes or numbers; None where an entry is missing.
 
-    It holds numbers if all of its entries begin with a digit, as far as they are no gaps.
+    It holds numbers if all of its entries that are not missing begin with a digit.
     """
     plain = read_columns(data, [name]).arrays[0]
     gaps = is_gap(plain)

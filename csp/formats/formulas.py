@@ -31,12 +31,10 @@ def kept_from_formulas(texts: Iterable[str]) -> bool:
     """Whether the codes of a column have apostrophes that keep spreadsheets from formulas.
 
     Some have one before what looks like a formula. Where another looks like one as it stands, the
-    program that wrote them puts none there, and an apostrophe is part of its code.
+    program that wrote them puts none there, and an apostrophe is part of its code. So it is where a
+    number stands with and without one: these are two codes, which must not become one.
     """
-    found = False
-    for text in texts:
-        if _FORMULA.match(text):
-            if not text.startswith("'") and not _NUMBER.fullmatch(text):
-                return False
-            found |= text.startswith("'")
-    return found
+    like = {text for text in texts if _FORMULA.match(text)}
+    bare = {text for text in like if not text.startswith("'")}
+    marked = like - bare
+    return bool(marked) and all(_NUMBER.fullmatch(t) and f"'{t}" not in marked for t in bare)

@@ -237,7 +237,11 @@ def check_names(names: Sequence[str], known: Sequence[str], *, title: bool = Fal
             near = get_close_matches(str(name), [str(k) for k in known], 3)
             listed = ", ".join(str(k) for k in known[:10]) + (", ..." if len(known) > 10 else "")
             hint = (
-                f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are {listed}"
+                f"did you mean {' or '.join(map(repr, near))}?"
+                if near
+                else f"there are {listed}"
+                if listed
+                else "the data has no columns"
             )
             if title:
                 hint += f"; {TITLE}"

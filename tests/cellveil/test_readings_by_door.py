@@ -234,10 +234,12 @@ def test_codes_of_files_that_were_written_here_are_those_that_were_meant(
 
 
 @pytest.mark.parametrize("memory", [None, "4GB"])
-def test_an_apostrophe_is_part_of_a_code_where_others_go_without(tmp_path, memory) -> None:
+@pytest.mark.parametrize("codes", [["'-x", "-x", "-y"], ["'-5", "-5", "a"]])
+def test_an_apostrophe_is_part_of_a_code_where_others_go_without(tmp_path, memory, codes) -> None:
+    """Codes that differ by it alone stay apart, numbers too."""
     path = tmp_path / "d.csv"
-    path.write_text("r,v\n'-x,1\n-x,2\n-y,3\n")
+    path.write_text("r,v\n" + "".join(f"{code},{v}\n" for v, code in enumerate(codes, 1)))
     found = Table.from_microdata(path, ["r"], "v", memory=memory)
-    assert [code for (code,) in found.labels] == ["'-x", "-x", "-y", "Total"]
-    assert rows_of(path, numbers=["v"])["r"] == ["'-x", "-x", "-y"]
-    assert ("'-x",) in Release.from_frame(path, ["r"], "v").labels
+    assert {code for (code,) in found.labels} == {*codes, "Total"}
+    assert rows_of(path, numbers=["v"])["r"] == codes
+    assert (codes[0],) in Release.from_frame(path, ["r"], "v").labels

@@ -119,10 +119,15 @@ _SIGN = r"[=+\-@\t\r\n]"
 
 
 def _has_apostrophes(column: Sequence[str | None]) -> bool:
-    """Whether texts like formulas have an apostrophe before them, and none goes without."""
-    bare = [x for x in column if x and re.match(_SIGN, x)]
-    plain = all(re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+|inf)", x) for x in bare)
-    return plain and any(x and re.match(rf"'+{_SIGN}", x) for x in column)
+    """Whether texts like formulas have an apostrophe before them, and none goes without.
+
+    Numbers may go without, but not with and without: these are two codes.
+    """
+    texts = {x for x in column if x}
+    number = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+|inf)")
+    bare = [x for x in texts if re.match(_SIGN, x)]
+    plain = all(number.fullmatch(x) and f"'{x}" not in texts for x in bare)
+    return plain and any(re.match(rf"'+{_SIGN}", x) for x in texts)
 
 
 def _as_printed(entry: Any, kind: str) -> Any:

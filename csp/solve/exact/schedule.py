@@ -202,8 +202,8 @@ def _always(_: Run) -> bool:
 
 
 def _branches(run: Run) -> bool:
-    """Whether a tree may move the bound: not on a very large table where subspaces lead."""
-    return not (_very_large(run) and _late_subspaces(run))
+    """Whether a tree may move the bound: not in a wide gap of a very large table."""
+    return not (_very_large(run) and _late_subspaces(run) and _is_wide(run))
 
 
 def _very_large(run: Run) -> bool:

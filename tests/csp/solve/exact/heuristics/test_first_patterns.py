@@ -102,3 +102,15 @@ def test_parts_and_subspaces_take_turns_where_they_gain_nothing(monkeypatch: Any
     assert search(run) == ["subspaces"]
     subspaces.improve(run, Clock(now() + 1), patience=None)
     assert search(run) == ["parts"]
+
+
+def test_a_tree_closes_the_gap_of_a_very_large_table_unless_it_is_wide(monkeypatch: Any) -> None:
+    run = run_of(UNLIMITED, monkeypatch)
+    monkeypatch.setattr(schedule, "VERY_LARGE", 0)
+    run.try_incumbent(run.problem.forced | run.problem.free)
+    run.subspace_share = subspaces.LEADING
+    assert run.best_cost is not None
+    for bound, tree in ((0, False), (run.best_cost - 1, True)):
+        run.bound = bound
+        applied = [phase.name for phase in schedule.BRANCH.rounds if phase.when(run)]
+        assert ("tree" in applied, applied.count("subspaces")) == (tree, 1 if tree else 2)
