@@ -11,6 +11,7 @@ from cellveil.crosstabs.responses import COUNT, Response
 from csp.errors import InputError
 from csp.exact import Number
 from csp.mechanism import Mechanism
+from csp.names.calls import states
 from csp.responses import rules_for_counts
 from csp.rules import Manual, Rule
 from csp.tables.codes import numbered_codes
@@ -35,6 +36,7 @@ class RecordOptions(TypedDict, total=False):
     singletons: bool | None
 
 
+@states(RecordOptions)
 @dataclass(frozen=True, slots=True, eq=False)
 class Making:
     """Records and what is said of them; see `cellveil.crosstab`."""

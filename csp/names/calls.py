@@ -88,28 +88,41 @@ def asked_as(
     return decorate
 
 
-class _Default:
-    """What an option is where it is not given: where it is stated, its docstring says so."""
+_DEFAULTS: dict[type, dict[str, Any]] = {}
+"""Defaults of options that a ``TypedDict`` lists."""
 
-    def __repr__(self) -> str:
-        return "..."
+
+def states(options: type) -> Callable[[T], T]:
+    """Say that a function or class has the defaults of options that a ``TypedDict`` lists."""
+
+    def decorate(stating: T) -> T:
+        parameters = inspect.signature(cast("Callable[..., Any]", stating)).parameters
+        known = _DEFAULTS.setdefault(options, {})
+        known |= {n: p.default for n, p in parameters.items() if n in options.__annotations__}
+        return stating
+
+    return decorate
 
 
 def _spelled_out(function: Callable[..., Any]) -> frozenset[str] | None:
-    """Show options that a ``TypedDict`` states one by one; return what may be named.
+    """Show options that a ``TypedDict`` lists one by one; return what may be named.
 
     None for a function without ``**options: Unpack[...]`` of a class of its module.
     """
     rest = str(getattr(function, "__annotations__", {}).get("options"))
-    stated = re.fullmatch(r"Unpack\[(\w+)\]", rest)
-    if stated is None:
+    listed = re.fullmatch(r"Unpack\[(\w+)\]", rest)
+    if listed is None:
         return None
     signature = inspect.signature(function)
     *named, _ = signature.parameters.values()
-    options = function.__globals__[stated[1]].__annotations__
+    options = function.__globals__[listed[1]].__annotations__
+    defaults: dict[str, Any] = {}
+    for part, known in _DEFAULTS.items():  # of it, or of one that it is made of
+        if part.__annotations__.items() <= options.items():
+            defaults |= known
     shown = [
         inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default=_Default(),
+            name, inspect.Parameter.KEYWORD_ONLY, default=defaults[name],
             annotation=getattr(kind, "__forward_arg__", kind),
         )
         for name, kind in options.items()

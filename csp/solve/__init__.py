@@ -26,12 +26,12 @@ from numpy.typing import ArrayLike
 from csp.audits.audit import Audit
 from csp.clock import Clock, now
 from csp.errors import InputError, OutOfTime, SolverError, Unprotectable
-from csp.names.calls import expect, named_errors
+from csp.names.calls import expect, named_errors, states
 from csp.problem.problem import Problem
 from csp.solve.fallback import everything_suppressed
 from csp.solve.order import BINARY_UP_TO, label_order, reordered, restored
 from csp.solve.own_patterns import OwnMethod, completed, name_of, safe_start, solve_by_function
-from csp.solve.result import Progress, ProgressCallback, Suppression
+from csp.solve.result import Progress, ProgressCallback, SearchOptions, Suppression
 
 __all__ = [
     "METHODS", "Progress", "ProgressCallback", "Suppression", "check_method", "in_label_order",
@@ -45,6 +45,7 @@ _COMPARED = 1000
 
 
 @named_errors
+@states(SearchOptions)
 def suppress(
     problem: Problem,
     *,

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError, argument
+from csp.names.calls import states
 from csp.tables.codes import numbered_codes
 from microagg.partitions.partition import Partition
 from microagg.records import Bools, Ints, Records, check_k, count_different
@@ -56,6 +57,8 @@ class ClusterOptions(MaskOptions, total=False):
     progress: Callable[[int, int], None] | None
 
 
+@states(MaskOptions)
+@states(ClusterOptions)
 @dataclass(frozen=True, slots=True, eq=False)
 class Asking:
     """How clusters are asked for, whatever the method; see `microagg.mdav`."""
@@ -73,6 +76,7 @@ class Asking:
     progress: Callable[[int, int], None] | None = None
 
     @classmethod
+    @states(ClusterOptions)
     def of(cls, data: Any, k: int, *, time_limit: float | None = None, **options: Any) -> Asking:
         """Start the clock."""
         return cls(data, k, clock=Clock.of(time_limit), **options)

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 
 import attacks
+import cellveil
 import csp
 import instances
 import microagg
@@ -216,6 +217,20 @@ def test_options_have_the_types_of_what_states_their_defaults(options, stated):
     for name, kind in kinds.items():
         assert getattr(kind, "__forward_arg__", kind) == known[name].annotation
         assert known[name].default is not known[name].empty
+
+
+def test_help_shows_the_defaults_of_options_that_functions_share():
+    def defaults(function):
+        return {n: p.default for n, p in inspect.signature(function).parameters.items()}
+
+    for function in (csp.protect, csp.protect_responses, csp.Mechanism.protect, cellveil.crosstab):
+        told = defaults(function)
+        assert (told["time_limit"], told["gap"], told["seed"]) == (None, 0.0, 0)
+    told = defaults(cellveil.crosstab)
+    assert (told["negative"], told["contributor"], told["missing"]) == ("error", None, None)
+    told = defaults(microagg.mdav)
+    assert (told["scale"], told["within"], told["missing"]) == ("standardise", (), "error")
+    assert defaults(microagg.mondrian)["scale"] == "none"
 
 
 class Half:
