@@ -44,8 +44,7 @@ class KnownPatterns:
         self._values = table.values[order]
         self._places = np.argsort(order)[view.cells]
         self._published = view.release.pattern[order]
-        self._cost, self._fixed = view.cost_problem.cost[order], view.cost_problem.forced[order]
-        self._public = view.cost_problem.status[order] == "z"
+        self._cost, self._public = view.cost[order], ~view.hides[order]
         self._forms: dict[bytes, KernelForm | None] = {}
         self.patterns: list[NDArray[np.bool_]] = []
 
@@ -101,7 +100,7 @@ class KnownPatterns:
         good = (saved > 0) | ((saved == 0) & ties)
         # Numbers of cells that would be published although they are sensitive.
         good &= primary.astype(np.int64) @ (~patterns).T.astype(np.int64) == 0
-        good &= ~((self._fixed & ~patterns) | (self._public & patterns)).any(axis=1)
+        good &= ~(self._public & patterns).any(axis=1)
         for place in np.flatnonzero(good.any(axis=0)).tolist():
             asked = np.flatnonzero(good[:, place] & (found < 0))
             form = self._form(self.patterns[place]) if len(asked) else None

@@ -23,7 +23,6 @@ from csp.attacker.flow import as_network
 from csp.attacker.view import View
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError, OutOfTime
-from csp.problem.problem import Problem
 from csp.solve.order import BINARY_UP_TO
 from csp.solve.small.flow import MOST
 from csp.solve.small.one import check_sizes, mask_of, unpack
@@ -94,26 +93,23 @@ class LargeNetworkSearch(NetworkSearch):
 
 def network_search_of(view: PublicView) -> type[NetworkSearch | LargeNetworkSearch] | None:
     """Return the network search that can attack a release by a mechanism; None if none can."""
-    table, problem = view.table, view.cost_problem
-    if view.mechanism.defence is not None or view.value_rules is None:
+    table, rules = view.table, view.value_rules
+    if view.mechanism.defence is not None or rules is None:
         return None
     if table.n_cells > BINARY_UP_TO or view.net is None:
         return None
-    if problem.alone.any() or problem.union_rule is not None:
-        return None
     # Suppressed cells are some of these, and so a network as well.
-    hides = problem.free | problem.forced
-    whole = view.shape.network or as_network(View.of(table, hides))
-    if whole is None or not _numbers_fit(problem, view.value_rules):
+    whole = view.shape.network or as_network(View.of(table, view.hides))
+    if whole is None or not _numbers_fit(view.cost, rules):
         return None
-    return NetworkSearch if hides.sum() <= MOST else LargeNetworkSearch
+    return NetworkSearch if view.hides.sum() <= MOST else LargeNetworkSearch
 
 
-def _numbers_fit(problem: Problem, rules: ValueRules) -> bool:
+def _numbers_fit(cost: NDArray[np.int64], rules: ValueRules) -> bool:
     """Whether levels and costs, whatever the suppressed values are, are small enough to search."""
     try:
         check_sizes(rules.levels.reshape(1, -1), rules.cost.max(axis=1)[None])
-        check_sizes(problem.lpl[None], problem.cost[None])
+        check_sizes(np.zeros((1, 0), np.int64), cost[None])
     except InputError:
         return False
     return True

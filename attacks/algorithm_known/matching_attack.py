@@ -21,6 +21,7 @@ from attacks.algorithm_known.public_view import (
     BlackBoxView,
     NeverPublished,
     PublicView,
+    ValueAnswers,
     View,
     check_callable,
 )
@@ -194,12 +195,13 @@ def _attack_each(
         expect(one, Release, f"release[{name!r}]")
     found: list[Matching | CellveilError] = []
     shape = None
+    answers = ValueAnswers(mechanism) if isinstance(mechanism, Mechanism) else None
     try:
         for one in named.values():
             if shape is None or not shape.fits(one):
                 shape = Shape.of(one)
             try:
-                result = _attack(one, mechanism, shape=shape, **options)
+                result = _attack(one, mechanism, shape=shape, answers=answers, **options)
             except CellveilError as error:
                 found.append(error)
             else:
@@ -219,6 +221,7 @@ def _attack(
     release: Release, mechanism: Algorithm, *, method: str, width: Number | None,
     limits: _Limits, marks: NDArray[np.bool_] | None = None,
     progress: Callable[[int, int], None] | None = None, shape: Shape | None = None,
+    answers: ValueAnswers | None = None,
 ) -> Matching:  # fmt: skip
     """Attack one release; see `matching`."""
     began, clock = now(), Clock.of(limits.time_limit)
@@ -228,7 +231,9 @@ def _attack(
         if width is not None:
             msg = "width= is for functions; a mechanism states its own width, so leave width= out"
             raise InputError(msg)
-        view = PublicView.of(release, mechanism, marks=marks, clock=clock, shape=shape)
+        view = PublicView.of(
+            release, mechanism, marks=marks, clock=clock, shape=shape, answers=answers
+        )
         engine = network_search_of(view)
         if method == "reference" and mechanism.defence is not None:
             msg = "method 'reference' runs the algorithm, which takes the key; use method 'auto'"

@@ -6,7 +6,6 @@ outsider does not know the true table) and passes over all that cannot add to th
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,18 +26,19 @@ from attacks.algorithm_known.network_enumeration import (
 from attacks.algorithm_known.public_view import PublicView
 from attacks.fibre import network_ranges
 from attacks.fibre.network_ranges import flow_workspace, update_slack
+from csp.attacker.flow import as_network
+from csp.attacker.view import View as AttackerView
 from csp.clock import UNLIMITED, Clock, now
 from csp.errors import InputError, argument
-from csp.solve.order import reordered
 from csp.solve.small import many as cases
 from csp.solve.small.flow import MOST, Net
-from csp.solve.small.one import mask_of, structure_of
+from csp.solve.small.one import mask_of, part_of
 
 _KEPT = 4096
 _LATE = 1024
 _POOL = 64
 _QUICK, _MOST_NODES = 200, 2**62
-_FIRST = 4
+_FIRST, _FIRST_COMPILED = 4, 64
 _STEP = 0.1
 """Nodes of the first step, and about how many seconds later steps take."""
 _AT_ONCE, _FEW, _FEW_NODES = 64, 4, 1000
@@ -77,11 +77,13 @@ class NetworkSearch:
         self._extra: list[NDArray[np.int64]] = []
         self.doubtful = 0
         """Tables left undecided when nodes or the time ran out."""
-        self._pace, self._speed = _FIRST, np.inf
+        self._pace, self._speed = _FIRST_COMPILED, np.inf
         if view.net is None or view.value_rules is None:
             raise InputError(_NO_NETWORK)
         self._state = _state_of(view, view.net, _KEPT if mode == MATCHES else 1, late or _LATE)
         self._test, self._test_cells = pattern_test_of(view, within)
+        if KERNELS.choose(small=self._small) is KERNELS.plain:
+            self._pace = _FIRST
 
     @property
     def _small(self) -> bool:
@@ -255,49 +257,54 @@ def pattern_test_of(
     InputError
         If the cells that may be suppressed are not a small network.
     """
-    assert view.value_rules is not None
-    order = view.shape.order
+    rules, table = view.value_rules, view.table
+    assert rules is not None
     # Ties are broken in the order of labels.
-    ranked = reordered(view.cost_problem, order)
-    if within is not None:
-        # A cell that is left out counts as one that must be published.
-        ranked = replace(ranked, status=np.where(within, ranked.status, "z"))
-    whole = view.shape.network
-    if whole is not None:
-        whole = replace(whole, tail=whole.tail[order], head=whole.head[order])
-    try:
-        structure = structure_of(ranked, whole)
-    except InputError as error:
-        raise InputError(_NO_NETWORK) from error
-    table, cells = ranked.table, structure.cells
-    case, work = cases.room_for_work(structure.net.star.shape[1])
-    worst, _ = cases.room_for_work(structure.net.star.shape[1])
-    rank = np.argsort(order)[view.cells]
-    flags = np.zeros(table.n_cells, dtype=bool)
-    flags[rank] = True
-    levels = np.stack([ranked.lpl, ranked.upl, ranked.spl])[:, cells]
+    order = view.shape.order
+    hides = view.hides[order]
+    cells = np.flatnonzero(hides if within is None else hides & within)
+    net = _net_of(view, order[cells])
+    if net is None:
+        raise InputError(_NO_NETWORK)
+    case, work = cases.room_for_work(net.star.shape[1])
+    worst, _ = cases.room_for_work(net.star.shape[1])
+    place = np.searchsorted(cells, np.argsort(order)[view.cells])
+    all_cells = np.ones(len(cells), bool)
+    pattern = np.zeros(len(cells), bool)
+    pattern[place] = True
+    chosen = order[cells]
     test = PatternTest(
-        structure.net,
+        net,
         case,
         worst,
         work,
-        np.searchsorted(cells, rank),
-        _twice(table.values[cells]),
-        _twice(np.where(flags[cells], 0, levels)),
-        _twice(ranked.cost[cells]),
-        (ranked.primary & ~flags)[cells],
-        _twice(np.stack([table.lower[cells], table.upper[cells]])),
-        structure.may,
-        structure.beforehand,
-        mask_of(flags[cells]),
-        view.value_rules.primary,
-        view.value_rules.allowed,
-        view.value_rules.levels,
-        view.value_rules.cost,
+        place,
+        _twice(table.values[chosen]),
+        np.zeros((2, 3, len(cells)), np.int64),
+        _twice(view.cost[chosen]),
+        np.zeros(len(cells), bool),
+        _twice(np.stack([table.lower[chosen], table.upper[chosen]])),
+        mask_of(all_cells),
+        mask_of(~all_cells),
+        mask_of(pattern),
+        rules.primary,
+        rules.allowed,
+        rules.levels,
+        rules.cost,
         np.zeros(_POOL, dtype=np.uint64),
         within is None,
     )
     return test, cells
+
+
+def _net_of(view: PublicView, cells: NDArray[np.int64]) -> Net | None:
+    """Read some of the cells that may be suppressed, in their order, as a network of up to 64."""
+    if len(cells) > MOST:
+        return None
+    if view.shape.network is not None:
+        return part_of(view.shape.network, cells)
+    whole = as_network(AttackerView.of(view.table, view.hides))
+    return None if whole is None else part_of(whole, (np.cumsum(view.hides) - 1)[cells])
 
 
 def _twice(array: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -33,6 +33,12 @@ from csp.tables.table import Table
 _MOST_RULES = 4_000_000
 _MOST_VALUES = 20_000_000
 
+_FIRST_VALUES, _KEPT_VALUES = 64, 4096
+"""Values from 0 on that are asked about at first, and at most, to be remembered."""
+
+Answers = tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]
+"""Whether values are primary (...), their levels (3, ...), and their costs (...)."""
+
 
 class NeverPublished(InputError):
     """The mechanism cannot have produced the release, whatever the hidden values."""
@@ -80,14 +86,14 @@ class _Consistent:
 class PublicView(_Consistent):
     """The tables consistent with a release, seen through a mechanism.
 
-    Of a defence only the public part counts: that there is a key is known, the key is not. The cost
-    problem is that of `table` without primary cells and levels: what may be suppressed, and costs.
+    Of a defence only the public part counts: that there is a key is known, the key is not.
     """
 
     mechanism: Mechanism
     # None where the mechanism looks at more than the value of a cell, or ranges are very long.
     value_rules: ValueRules | None
-    cost_problem: Problem
+    hides: NDArray[np.bool_]  # (n,) cells that the mechanism may suppress
+    cost: NDArray[np.int64]  # (n,) as secondary cells of `table`
     shape: Shape
     net: Net | None  # the suppressed cells, if they are a network of up to 64
     marks: NDArray[np.bool_] | None = None  # (k,) which suppressed cells are primary, if known
@@ -95,13 +101,13 @@ class PublicView(_Consistent):
     @classmethod
     def of(
         cls, release: Release, mechanism: Mechanism, *, marks: NDArray[np.bool_] | None = None,
-        clock: Clock = UNLIMITED, shape: Shape | None = None,
+        clock: Clock = UNLIMITED, shape: Shape | None = None, answers: ValueAnswers | None = None,
     ) -> PublicView:  # fmt: skip
         """View a release through a mechanism.
 
         Marks (n,) are the primary cells, where the release told them apart from secondary ones. If
         the time runs out while the mechanism is asked about single values, `value_rules` is None.
-        The shape is that of the release, if another of the same shape was viewed before.
+        Shape and answers are those of a release of the same shape that was viewed before.
 
         Raises
         ------
@@ -120,16 +126,22 @@ class PublicView(_Consistent):
             table = complete(release, time_limit=clock.seconds)
         else:
             table = release.table(ranged.values)
-        cost_problem = mechanism.bare_problem(table)
-        _check_published(release, mechanism, cost_problem)
+        public = mechanism.public_cells(table)
+        if table.structural is not None:
+            public = public | table.structural
+        # A function may give costs that no problem takes.
+        checked = callable(mechanism.cost)
+        cost = mechanism.bare_problem(table).cost if checked else mechanism.costs(table)[0]
+        _check_published(release, mechanism, table, public)
         if mechanism.defence is not None:
-            _check_wide(release, mechanism, cost_problem, clock)
+            _check_wide(release, mechanism, mechanism.bare_problem(table), clock)
         ends = None if ranged is None else (ranged.lower, ranged.upper)
         net = network_of(table, release.pattern) if ranged is None else ranged.net
         cells, lower, upper = _ranges(release, table, clock, ends)
         value_rules = None
         if mechanism.cellwise and len(cells) * int((upper - lower).max() + 1) <= _MOST_RULES:
-            value_rules = _value_rules(release, mechanism, table, cells, lower, upper, clock)
+            answers = ValueAnswers(mechanism) if answers is None else answers
+            value_rules = answers.rules(release, table, lower, upper, clock)
         told = None
         if marks is not None:
             flags = as_flags(marks, len(release.pattern), "marks")
@@ -141,7 +153,7 @@ class PublicView(_Consistent):
                 fits = value_rules.primary == told[:, None]
                 value_rules = replace(value_rules, allowed=value_rules.allowed & fits)
         return cls(
-            release, table, cells, lower, upper, mechanism, value_rules, cost_problem, shape, net,
+            release, table, cells, lower, upper, mechanism, value_rules, ~public, cost, shape, net,
             told,
         )  # fmt: skip
 
@@ -289,8 +301,9 @@ def _ranges(
     return cells, lower, upper
 
 
-def _check_published(release: Release, mechanism: Mechanism, cost_problem: Problem) -> None:
-    table, fixed = cost_problem.table, cost_problem.status == "z"
+def _check_published(
+    release: Release, mechanism: Mechanism, table: Table, fixed: NDArray[np.bool_]
+) -> None:
     try:
         primary = mechanism.requirements(table, fixed).primary
     except NoContributors as error:
@@ -334,59 +347,122 @@ def _check_wide(
         raise NeverPublished.because(msg)
 
 
-def _value_rules(
-    release: Release, mechanism: Mechanism, table: Table, cells: NDArray[np.int64],
-    lower: NDArray[np.int64], upper: NDArray[np.int64], clock: Clock,
-) -> ValueRules | None:  # fmt: skip
-    """Ask the mechanism about every value of every cell; relations play no part in that.
+class ValueAnswers:
+    """A mechanism that is asked about values, and remembers small ones for the next release."""
 
-    None if the time runs out first.
-    """
-    k, width = len(cells), int((upper - lower).max()) + 1
-    value = np.minimum(lower[:, None] + np.arange(width), upper[:, None])
-    primary = np.zeros((k, width), bool)
-    levels, cost = np.zeros((3, k, width), np.int64), np.zeros((k, width), np.int64)
-    public = mechanism.public_cells(table)
-    # Where labels play no part either, all values are cells of one table.
-    if callable(mechanism.cost) or not all(
-        isinstance(part, MinFrequency | Zero) for part in parts_of(mechanism.rules)
-    ):
-        alone = table.replace(relations=csr_array((0, table.n_cells), dtype=np.int64))
-        for t in range(width):
-            if clock.over:
-                return None
-            values = table.values.copy()
-            values[cells] = value[:, t]
-            answer = _answers(mechanism, alone.replace(values=values), public)
-            for kept, part in zip((primary, levels, cost), answer, strict=True):
-                kept[..., t] = part[..., cells]
-    else:
-        shown = np.repeat(cells, width)
-        every = table.replace(
-            values=value.ravel(), relations=csr_array((0, k * width), dtype=np.int64),
-            lower=table.lower[shown], upper=table.upper[shown],
-            labels=Labels.product([list(map(str, range(size))) for size in (k, width)]),
-            names=("cell", "value"), roots=("", ""), structural=None, parts=(),
-        )  # fmt: skip
-        answer = _answers(mechanism, every, public[shown])
-        for kept, part in zip((primary, levels, cost), answer, strict=True):
-            kept[...] = part.reshape(kept.shape)
-    # An attacker who does not know that cells are whole sees more; the proof of a match checks
-    # that exactly, so a little more may be let through here.
-    low, high = lower[:, None].astype(float), upper[:, None].astype(float)
-    if not mechanism.attacker_is_integer(table):
-        try:
-            ends = intervals(table, release.pattern, time_limit=clock.seconds)
-        except OutOfTime:
+    def __init__(self, mechanism: Mechanism) -> None:
+        self._mechanism = mechanism
+        self._known: dict[tuple[int, ...], Answers] = {}
+
+    def __repr__(self) -> str:
+        return f"ValueAnswers({self._mechanism!r})"
+
+    def rules(
+        self, release: Release, table: Table, lower: NDArray[np.int64], upper: NDArray[np.int64],
+        clock: Clock,
+    ) -> ValueRules | None:  # fmt: skip
+        """Ask about every value of the suppressed cells, from `lower` to `upper` (k,).
+
+        None if the time runs out first.
+        """
+        cells, width = np.flatnonzero(release.pattern), int((upper - lower).max()) + 1
+        value = np.minimum(lower[:, None] + np.arange(width), upper[:, None])
+        answers = self._of(table, cells, value, clock)
+        if answers is None:
             return None
-        low, high = ends.lower[cells][:, None] - 1e-6, ends.upper[cells][:, None] + 1e-6
-    reached = (value - levels[0] >= low) & (value + levels[1] <= high) & (levels[2] <= high - low)
-    return ValueRules(primary, levels, cost, ~primary | reached)
+        primary, levels, cost = answers
+        # An attacker who does not know that cells are whole sees more; the proof of a match checks
+        # that exactly, so a little more may be let through here.
+        low, high = lower[:, None].astype(float), upper[:, None].astype(float)
+        if not self._mechanism.attacker_is_integer(table):
+            try:
+                ends = intervals(table, release.pattern, time_limit=clock.seconds)
+            except OutOfTime:
+                return None
+            low, high = ends.lower[cells][:, None] - 1e-6, ends.upper[cells][:, None] + 1e-6
+        reached = (value - levels[0] >= low) & (value + levels[1] <= high)
+        reached &= levels[2] <= high - low
+        return ValueRules(primary, levels, cost, ~primary | reached)
+
+    def _of(
+        self, table: Table, cells: NDArray[np.int64], value: NDArray[np.int64], clock: Clock
+    ) -> Answers | None:
+        """Answers for some values (k, s) of some cells; None if the time runs out first."""
+        mechanism = self._mechanism
+        if callable(mechanism.cost) or not all(
+            isinstance(part, MinFrequency | Zero) for part in parts_of(mechanism.rules)
+        ):
+            return _values_in_place(mechanism, table, cells, value, clock)
+        # Where labels play no part either, all values are cells of one table.
+        lower, upper = table.lower[cells], table.upper[cells]
+        most = int(value.max())
+        if not lower.any() and (upper == upper[0]).all() and most < _KEPT_VALUES:
+            known = self._up_to(table, most, int(upper[0]))
+            if known is not None:
+                return _taken(known, value)
+        width = value.shape[1]
+        each = np.repeat(lower, width), np.repeat(upper, width)
+        found = _values_alone(mechanism, table, value.ravel(), *each)
+        return _taken(found, np.arange(value.size).reshape(value.shape))
+
+    def _up_to(self, table: Table, most: int, upper: int) -> Answers | None:
+        """Answers for all values from 0 to at least `most`; None if one of them is refused."""
+        key = table.scale, upper
+        known = self._known.get(key)
+        if known is None or len(known[0]) <= most:
+            size = min(max(_FIRST_VALUES, 2 ** most.bit_length()), upper + 1)
+            try:
+                known = _values_alone(
+                    self._mechanism, table, np.arange(size), np.zeros(size, np.int64),
+                    np.full(size, upper),
+                )  # fmt: skip
+            except InputError:
+                return None
+            self._known[key] = known
+        return known
 
 
-def _answers(
-    mechanism: Mechanism, table: Table, public: NDArray[np.bool_]
-) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
+def _taken(answers: Answers, place: NDArray[np.int64]) -> Answers:
+    """Answers at some places."""
+    primary, levels, cost = answers
+    return primary.take(place), levels.take(place, axis=1), cost.take(place)
+
+
+def _values_in_place(
+    mechanism: Mechanism, table: Table, cells: NDArray[np.int64], value: NDArray[np.int64],
+    clock: Clock,
+) -> Answers | None:  # fmt: skip
+    """Ask about values (k, s) in a table of the same labels, one of each cell at a time."""
+    primary = np.zeros(value.shape, bool)
+    levels, cost = np.zeros((3, *value.shape), np.int64), np.zeros(value.shape, np.int64)
+    public = mechanism.public_cells(table)
+    alone = table.replace(relations=csr_array((0, table.n_cells), dtype=np.int64))
+    for t in range(value.shape[1]):
+        if clock.over:
+            return None
+        values = table.values.copy()
+        values[cells] = value[:, t]
+        answer = _asked(mechanism, alone.replace(values=values), public)
+        for kept, part in zip((primary, levels, cost), answer, strict=True):
+            kept[..., t] = part[..., cells]
+    return primary, levels, cost
+
+
+def _values_alone(
+    mechanism: Mechanism, table: Table, values: NDArray[np.int64], lower: NDArray[np.int64],
+    upper: NDArray[np.int64],
+) -> Answers:  # fmt: skip
+    """Ask about values (s,), each as a cell by itself that need not be published."""
+    size = len(values)
+    cells = table.replace(
+        values=values, relations=csr_array((0, size), dtype=np.int64), lower=lower, upper=upper,
+        labels=Labels.product([list(map(str, range(size)))]), names=("value",), roots=("",),
+        structural=None, parts=(),
+    )  # fmt: skip
+    return _asked(mechanism, cells, np.zeros(size, bool))
+
+
+def _asked(mechanism: Mechanism, table: Table, public: NDArray[np.bool_]) -> Answers:
     """Which cells of a table are primary (n,), their levels (3, n), and costs (n,)."""
     asked = mechanism.requirements(table, public)
     levels = np.stack([asked.lpl, asked.upl, asked.spl]) * asked.primary
