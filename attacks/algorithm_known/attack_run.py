@@ -150,33 +150,35 @@ class AttackRun:
         first, second = drawn.tables[:half], drawn.tables[half:]
         test = match_test_of(self._view)
         if self._test(first, test, at_once=_BLOCK) and half:
-            outside = np.array([not self._inside(x) for x in second], dtype=bool)
             before = self.matched
-            if self._test(second[outside], test, at_once=_BLOCK):
+            if self._test(second[~self._inside(second)], test, at_once=_BLOCK):
                 share = len(second) / len(drawn.tables)
                 self.left_out = _left_out(drawn, share, self.matched - before)
 
     def _test(
         self, tables: Iterable[NDArray[np.int64]], test: MatchTest,
-        passed: Callable[[NDArray[np.int64]], bool] | None = None, *, at_once: int = 1,
+        passed: Callable[[NDArray[np.int64]], NDArray[np.bool_]] | None = None, *,
+        at_once: int = 1,
     ) -> bool:  # fmt: skip
         """Test tables, except those that are passed over; False if cut short."""
         left = iter(tables)
         try:
             while block := list(itertools.islice(left, _BLOCK)):
+                rest = np.array(block)
                 if passed is not None:
-                    block = [x for x in block if not passed(x)]
-                out = test.excludes(np.array(block)) if block else np.zeros(0, bool)
+                    rest = rest[~passed(rest)]
+                out = test.excludes(rest)
                 self._count(int(out.sum()), 0)
-                rest = itertools.compress(block, ~out)
-                while some := list(itertools.islice(rest, at_once)):
+                rest = rest[~out]
+                for start in range(0, len(rest), at_once):
                     if self._clock.over:
                         return False
+                    some = rest[start : start + at_once]
                     if passed is not None:
-                        some = [x for x in some if not passed(x)]
-                    flags = test.among(np.array(some), self._clock).tolist() if some else []
-                    self._count(len(flags), sum(flags))
-                    for x in itertools.compress(some, flags):
+                        some = some[~passed(some)]
+                    flags = test.among(some, self._clock)
+                    self._count(len(flags), int(flags.sum()))
+                    for x in some[flags]:
                         self._record(x)
         except OutOfTime:
             return False
@@ -185,14 +187,16 @@ class AttackRun:
             return False
         return True
 
-    def _inside(self, x: NDArray[np.int64]) -> bool:
-        """Whether a table lies within the hull of the matches found so far."""
-        place = np.arange(len(x)), x - self._view.lower
-        return bool(_filled(self.seen_values)[place].all())
+    def _inside(self, tables: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which tables (t, k) lie within the hull of the matches found so far."""
+        return self._within(_filled(self.seen_values), tables)
 
-    def _all_seen(self, x: NDArray[np.int64]) -> bool:
-        """Whether matches have every value of a table."""
-        return bool(self.seen_values[np.arange(len(x)), x - self._view.lower].all())
+    def _all_seen(self, tables: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Of which tables (t, k) matches have every value."""
+        return self._within(self.seen_values, tables)
+
+    def _within(self, met: NDArray[np.bool_], tables: NDArray[np.int64]) -> NDArray[np.bool_]:
+        return np.asarray(met[np.arange(len(met)), tables - self._view.lower].all(axis=1))
 
     def _count(self, tested: int, matched: int) -> None:
         before = self.tested

@@ -30,6 +30,9 @@ _ENTRY, _ROOM, _WAY = 2**18, 2**24, 2**44
 of two of these with an entry stay below 2**62. (A cell without one bound may be far from the other
 one.)"""
 
+_NARROW = 2
+"""Largest levels that a cell may move where a deviation in fractions was found and no whole one."""
+
 _SMALL = 3_000
 """Entries of a form times tables up to which plain Python takes some hundredths of a second."""
 
@@ -96,15 +99,31 @@ class KernelForm:
         large = np.maximum(most, asked.max(axis=(0, 2), initial=0)) > _ROOM
         verdicts = np.full(len(values), UNDECIDED)
         near = np.flatnonzero(~large)
-        if len(near):
-            found = np.empty(len(near), np.int64)
-            KERNELS.run(
-                "judge_all", self.matrix, self.columns, self.divisor, down[near], up[near],
-                np.ascontiguousarray(asked[:, near]), int(integer), found,
-                small=self.matrix.size * len(near) <= _SMALL,
-            )  # fmt: skip
-            verdicts[near] = found
+        verdicts[near] = self._judge(down[near], up[near], asked[:, near], integer=integer)
+        # Within a narrow box more of the ends are whole, and those count in the wide one as well.
+        open_cases = near[verdicts[near] == UNDECIDED]
+        cap = _NARROW * asked[:, open_cases].max(axis=(0, 2), initial=0)[:, None]
+        down, up = (
+            np.where((way < 0) | (way > cap), cap, way)
+            for way in (down[open_cases], up[open_cases])
+        )
+        again = self._judge(down, up, asked[:, open_cases], integer=integer)
+        verdicts[open_cases[again == KEEPS]] = KEEPS
         return verdicts
+
+    def _judge(
+        self, down: NDArray[np.int64], up: NDArray[np.int64], asked: NDArray[np.int64], *,
+        integer: bool,
+    ) -> NDArray[np.int64]:  # fmt: skip
+        """Verdicts (t,) by rooms (t, m), -1 for no end, and levels (3, t, m)."""
+        found = np.empty(len(down), np.int64)
+        if len(down):
+            KERNELS.run(
+                "judge_all", self.matrix, self.columns, self.divisor, down, up,
+                np.ascontiguousarray(asked), int(integer), found,
+                small=self.matrix.size * len(down) <= _SMALL,
+            )  # fmt: skip
+        return found
 
 
 def pivot(matrix: Any, divisor: int, row: int, column: int) -> int:
