@@ -81,26 +81,33 @@ def zero_half(
     for s in np.argsort(-gain, kind="stable").tolist():
         if gain[s] < _LEAST:
             break
-        rows = order[chosen[s][chosen[s] >= 0]]
-        found.append(
-            _rounded([cuts[r] for r in rows.tolist()], matrix[rows], right[rows], cells, x)
-        )
+        rows = chosen[s][chosen[s] >= 0]
+        half, side = _half(part, rows), float(right[order[rows]].sum()) / 2
+        below = min(cuts[r].below for r in order[rows].tolist())
+        found.append(_rounded(half, side, below, cells, x))
     return list({cut.key: cut for cut in found}.values())
 
 
+def _half(matrix: Any, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Half the sum of some rows of a csr_array."""
+    spans = [slice(*matrix.indptr[r : r + 2].tolist()) for r in rows.tolist()]
+    where = np.concatenate([matrix.indices[span] for span in spans])
+    weights = np.concatenate([matrix.data[span] for span in spans])
+    return np.bincount(where, weights, matrix.shape[1]) / 2
+
+
 def _rounded(
-    cuts: list[Cut], matrix: Any, right: NDArray[np.float64], cells: NDArray[np.int64],
+    half: NDArray[np.float64], side: float, below: float, cells: NDArray[np.int64],
     x: NDArray[np.float64],
 ) -> Cut:  # fmt: skip
-    """Half the sum of some rows, rounded."""
-    half = np.asarray(matrix.sum(axis=0)).ravel() / 2
+    """Round half the sum of some rows and of their sides."""
     up, down = np.ceil(half - _NEAR), np.floor(half + _NEAR)
     over = np.maximum(half - down, 0.0)
     lower = over * (1 - x) < np.maximum(up - half, 0.0) * x
     weights = np.where(lower, down, up)
-    whole = math.ceil(float(right.sum()) / 2 - float(over[lower].sum()) - _SURE)
+    whole = math.ceil(side - float(over[lower].sum()) - _SURE)
     used = weights != 0
-    return Cut(cells[used], weights[used], float(whole), "rounded", min(c.below for c in cuts))
+    return Cut(cells[used], weights[used], float(whole), "rounded", below)
 
 
 def rounding(half: float, x: float) -> tuple[float, float]:

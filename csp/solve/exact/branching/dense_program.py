@@ -39,6 +39,10 @@ class DenseProgram:
     def __init__(self, cost: NDArray[np.float64]) -> None:
         self._lp = Dictionary.of(cost, _ROOM)
         self._line = 0
+        self.multipliers: NDArray[np.float64] = np.empty(0)
+        """Of the rows, wherever the last solution ended."""
+        self.reduced: NDArray[np.float64] = cost
+        """Reduced costs that they leave."""
 
     def add_rows(self, rows: NDArray[np.float64], right: NDArray[np.float64]) -> None:
         """Add the rows of a dense matrix."""
@@ -77,6 +81,8 @@ class DenseProgram:
             status, self._line = KERNELS.run("solve", self._lp, cutoff, _STEPS, small=False)
             if status != LIMIT:
                 break
+        self.multipliers = self._by_row(np.maximum(self._lp.price, 0.0))
+        self.reduced = self._lp.cost - self.weighed(self.multipliers)
         if status == OPTIMAL and not self._is_exact():
             return Status.DOUBTFUL
         return _STATUS.get(int(status), Status.DOUBTFUL)
@@ -86,9 +92,9 @@ class DenseProgram:
         lp, m, x = self._lp, int(self._lp.size[0]), self.x
         if (lp.rows[:m] @ x < lp.right[:m] - _EXACT).any():
             return False
-        y, cost = self.multipliers, float(lp.cost @ x)
-        reduced = lp.cost - self.weighed(y)
-        bound = float(lp.right[:m] @ y + reduced @ np.where(reduced > 0, lp.low, lp.high))
+        cost, reduced = float(lp.cost @ x), self.reduced
+        bound = float(lp.right[:m] @ self.multipliers)
+        bound += float(reduced @ np.where(reduced > 0, lp.low, lp.high))
         return abs(cost - bound) <= _EXACT * (1.0 + abs(cost))
 
     def weighed(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -99,11 +105,6 @@ class DenseProgram:
     def x(self) -> NDArray[np.float64]:
         """Values of the columns, within 0 and 1."""
         return np.clip(self._lp.value[: len(self._lp.cost)], 0.0, 1.0)
-
-    @property
-    def multipliers(self) -> NDArray[np.float64]:
-        """Multipliers of the rows, wherever the last solution ended."""
-        return self._by_row(np.maximum(self._lp.price, 0.0))
 
     @property
     def ray(self) -> NDArray[np.float64]:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, vstack
 
 from csp.clock import Clock
 from csp.errors import OutOfTime, SolverError
@@ -15,6 +14,7 @@ from csp.problem.problem import Problem
 from csp.solve.bounds import safe_bound
 from csp.solve.cuts import Cut
 from csp.solve.exact.branching.dense_program import DenseProgram
+from csp.solve.exact.branching.row_pool import RowPool
 from csp.solve.exact.relaxation import TOLERANCE, VIOLATED, Relaxation, Relaxed, entries, unit_of
 from csp.solve.exact.zero_half import zero_half
 
@@ -58,7 +58,7 @@ class NodeRelaxation(Relaxation):
         # The pool: all cuts there have ever been, and which of them are rows of the model.
         self.pool: list[Cut] = []
         self._index: dict[bytes, int] = {}
-        self._weights: Any = csr_array((0, len(cells)))
+        self._weights = RowPool(len(cells))
         self._least = np.empty(0)
         self._inside = np.empty(0, bool)
         self._held = np.empty(0, np.int64)
@@ -82,8 +82,7 @@ class NodeRelaxation(Relaxation):
         if fresh:
             self._index |= {key: len(self.pool) + i for i, key in enumerate(fresh)}
             self.pool += fresh.values()
-            new = entries(list(fresh.values()), self.cells, len(self._place))
-            self._weights = csr_array(vstack([self._weights, new]))
+            self._weights.append(entries(list(fresh.values()), self.cells, len(self._place)))
             self._least = np.append(self._least, [cut.right for cut in fresh.values()])
             self._inside = np.append(self._inside, np.zeros(len(fresh), bool))
         return np.array([self._index[key] for key in by_key], np.int64)
@@ -98,7 +97,7 @@ class NodeRelaxation(Relaxation):
         self._right = self._least[self._held]
         self._age = np.append(self._age, np.zeros(len(wanted), np.int64))
         self._stacked = None
-        self._add(self._weights[wanted], self._least[wanted])
+        self._add(wanted)
         return len(wanted)
 
     @property
@@ -110,7 +109,7 @@ class NodeRelaxation(Relaxation):
     def _rows(self) -> Any:
         """Weights of the rows of the model."""
         if self._stacked is None:
-            self._stacked = self._weights[self._held]
+            self._stacked = self._weights.sparse(self._held)
         return self._stacked
 
     def combined(self, x: NDArray[np.float64], most: int) -> list[Cut]:
@@ -124,7 +123,7 @@ class NodeRelaxation(Relaxation):
 
     def _recall(self, x: NDArray[np.float64]) -> int:
         """Put back the rows that a point violates most; returns how many these were."""
-        short = self._least - self._weights @ x
+        short = self._least - self._weights.at(x)
         broken = np.flatnonzero((short > VIOLATED) & ~self._inside)
         return self._hold(broken[np.argsort(-short[broken], kind="stable")[:_AT_ONCE]])
 
@@ -147,7 +146,7 @@ class NodeRelaxation(Relaxation):
                 msg = "the relaxation at a node was not solved in time"
                 raise OutOfTime(msg)
             y = self._multipliers()
-            reduced = self._reduced(self._cost, y)
+            reduced = self._reduced_costs(y)
             bound = safe_bound(self._right, y, reduced, lower, upper)
             if bound > limit or (status == Status.INFEASIBLE and self._is_empty(lower, upper)):
                 return None
@@ -186,11 +185,13 @@ class NodeRelaxation(Relaxation):
         self._dense = None
         self._lp.add_rows(self._rows, self._right, np.inf)
 
-    def _add(self, matrix: Any, right: NDArray[np.float64]) -> None:
+    def _add(self, rows: NDArray[np.int64]) -> None:
+        """Add rows of the pool to the model."""
+        right = self._least[rows]
         if self._dense is None:
-            self._lp.add_rows(matrix, right, np.inf)
+            self._lp.add_rows(self._weights.sparse(rows), right, np.inf)
         else:
-            self._dense.add_rows(matrix.toarray(), right)
+            self._dense.add_rows(self._weights.dense(rows), right)
 
     def _delete(self, old: list[int]) -> list[int]:
         if self._dense is None:
@@ -210,6 +211,12 @@ class NodeRelaxation(Relaxation):
             return self._dense.multipliers * self._unit
         y = np.asarray(self._lp.solution.row_dual)
         return np.maximum(y, 0.0) * self._unit if len(y) else np.zeros(len(self._right))
+
+    def _reduced_costs(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Reduced costs that these multipliers leave."""
+        if self._dense is not None:
+            return self._dense.reduced * self._unit
+        return self._reduced(self._cost, y)
 
     def _is_empty(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> bool:
         """Whether nothing within the bounds keeps one row, or those that the last solve names."""

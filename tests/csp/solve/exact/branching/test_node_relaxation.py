@@ -51,7 +51,10 @@ def test_nodes_are_bounded_as_by_all_cuts_at_once(
     if way == "highs":
         monkeypatch.setattr(node_relaxation, "_DENSE", 0)
     if way == "mended":
-        monkeypatch.setattr(DenseProgram, "solve", lambda *_: Status.DOUBTFUL)
+        solve = DenseProgram.solve
+        monkeypatch.setattr(
+            DenseProgram, "solve", lambda *given: (solve(*given), Status.DOUBTFUL)[1]
+        )
     cuts = covers(rng, np.flatnonzero(problem.free), 12)
     relaxation = NodeRelaxation(problem, problem.free, cuts, seed)
     cost = problem.cost[relaxation.cells].astype(float)
