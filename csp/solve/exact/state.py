@@ -73,6 +73,8 @@ class Run(Incumbent):
         Cells drawn for a part whose best choice a program looks for.
     parts_rest : bool
         Whether programs over parts gained nothing when they came last.
+    subspaces_rest : bool
+        Whether subspaces gained nothing when they came last.
     tree : object, optional
         The tree of the last round, which the next goes on with.
     local : LocalSearch, optional
@@ -89,6 +91,7 @@ class Run(Incumbent):
     related: bool = False
     part_width: float = PART_CELLS
     parts_rest: bool = False
+    subspaces_rest: bool = False
     tree: Any = None
     local: Any = None
     limit: Clock = field(init=False)

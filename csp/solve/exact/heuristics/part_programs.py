@@ -31,6 +31,9 @@ _LIMITED = {"mip_max_nodes": 300}
 _SECONDS = 1.0
 _PATIENCE = 150
 
+# Largest cost, in steps that a program is to tell apart.
+_FINE = 2.0**24
+
 
 def improve_parts(run: Run, until: Clock) -> None:
     """Offer patterns that differ from the best one in a part of the table, while that pays.
@@ -88,26 +91,47 @@ def _around(
 def _improve(run: Run, part: NDArray[np.bool_], until: Clock) -> bool:
     """Solve programs over a part until one finds a cheaper safe pattern, or there is none.
 
-    Return whether its programs ended within the limits.
+    Of patterns as cheap as the best one, that which shares the fewest cells with it takes its
+    place: other parts can be improved from there. Return whether the programs ended within the
+    limits.
     """
-    assert run.best is not None
-    before = run.best_cost
+    best, before = run.best, run.best_cost
+    assert best is not None
     assert before is not None
-    kept = run.best & run.problem.free & ~part
+    kept = best & run.problem.free & ~part
+    step, cost = _aim(run, best & run.alive & part)
     until = until.within(_SECONDS)
     while not until.over:
         answer = run.master.search(
-            run.problem.cost.astype(np.float64),
-            candidates=run.alive & part,
-            kept=kept,
-            step=run.step,
-            start=run.best,
-            clock=until,
+            cost, candidates=run.alive & part, kept=kept, step=step, start=best, clock=until,
             options=_LIMITED,
-        )
-        if answer.x is None or run.cost_of(answer.x > 0.5) >= before or until.over:
-            return answer.status not in ("limit", "large")
-        if accept_or_cut(run, answer.x > 0.5) is not None:
+        )  # fmt: skip
+        ended = answer.status not in ("limit", "large")
+        if answer.x is None or until.over:
+            return ended
+        pattern = answer.x > 0.5
+        if run.cost_of(pattern) > before or (pattern == best).all():
+            return ended
+        result = accept_or_cut(run, pattern)
+        if result is not None:
+            if run.cost_of(pattern) == before:
+                run.take(result)
             run.report("parts")
-            return answer.status != "limit"
+            return ended
     return False
+
+
+def _aim(run: Run, best: NDArray[np.bool_]) -> tuple[float, NDArray[np.float64]]:
+    """Put so little more on the best cells of a part that it only decides between equal costs.
+
+    Returns
+    -------
+    step : float
+        By how much two values differ at least.
+    cost : (n,) float64
+    """
+    cost = run.problem.cost.astype(np.float64)
+    little = run.step / 2.0 ** int(best.sum()).bit_length()
+    if cost.max(initial=0.0) > _FINE * little:
+        return run.step, cost  # The solver would not tell it, and few patterns cost the same.
+    return little, cost + little * best

@@ -84,7 +84,8 @@ def improve(run: Run, until: Clock, patience: int | None = PATIENCE) -> None:
         return
     before = run.best_cost
     search_subspaces(run, min(until, run.clock).part(run.subspace_share), patience)
-    if run.best_cost != before:
+    run.subspaces_rest = run.best_cost == before
+    if not run.subspaces_rest:
         run.subspace_share = LEADING
     elif patience is None:
         run.parts_rest = False

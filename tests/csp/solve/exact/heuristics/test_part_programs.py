@@ -86,6 +86,23 @@ def test_a_program_changes_cells_of_its_part_alone(monkeypatch: pytest.MonkeyPat
     assert any(changed)
 
 
+def test_of_equally_cheap_patterns_one_that_shares_few_cells_takes_the_place_of_the_best() -> None:
+    table = Table.from_array([[3, 9, 5], [8, 7, 4], [6, 5, 9]])
+    problem = Problem.of(table, np.arange(table.n_cells) == 0, lpl=1, upl=1)
+    run = Run(problem, UNLIMITED, 0.0, False, 0, None)
+    rectangle = np.isin(np.arange(table.n_cells), [0, 1, 4, 5])
+    run.try_incumbent(rectangle)
+    for _ in range(30):
+        assert part_programs._improve(run, np.ones(table.n_cells, bool), UNLIMITED)
+        assert run.best is not None
+        assert oracles.is_safe(problem, run.best)
+        assert run.best_cost == 3
+        if (run.best & rectangle).sum() == 1:
+            break
+    else:
+        pytest.fail("the best pattern did not change")
+
+
 @examples(30)
 @given(problems(TABLES), st.data())
 def test_a_part_is_all_that_shares_a_relation(problem: Problem, data: st.DataObject) -> None:
