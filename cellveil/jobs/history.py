@@ -69,6 +69,19 @@ class Archive:
         ]  # fmt: skip
         return sorted(found, key=_number)
 
+    def attacked(self, names: Sequence[str], now: Table | Release) -> list[Path]:
+        """Releases that are attacked together with the new one of a group, its own last."""
+        return [*self._gone(names, now), *self.of_group(names, now)]
+
+    def _gone(self, names: Sequence[str], now: Table | Release) -> list[Path]:
+        """Releases of tables that the job does not have any more, which a group does not continue.
+
+        They may be of the data of the group all the same: what they publish of shared totals counts.
+        """
+        mine = {*self.of_group(names, now)}
+        gone = [path for path in self.past if path not in mine and not _has(path, self.tables)]
+        return sorted(gone, key=_number)
+
     def kept(
         self, job: Job, names: Sequence[str], table: Table, recode: Sequence[str],
         hierarchies: Sequence[str],
@@ -104,27 +117,20 @@ class Archive:
             If the time did not suffice to see.
         """
         new = protected.release
-        past = self.of_group(names, new)
-        if not past:
-            return [self._none()] if self.folder is not None else []
-        releases = [read_release(path)[0] for path in past]
-        whose = [path.name for path in past]
-        return [
-            *_changes(releases[-1], new, whose[-1]),
-            *attacked_together(releases, whose, new, clock, Required.of(protected)),
-        ]
-
-    def _none(self) -> str:
-        """Say that no release of the history is of a group of tables."""
+        if self.folder is None:
+            return []
         if not self.past:
-            return "The first release of the history."
-        heads = ", ".join(dict.fromkeys(map(_head, self.past)))
-        n = len(self.past)
-        few = "1 release in the history is" if n == 1 else f"{n} releases in the history are"
-        return (
-            f"{few} of other tables: {heads}. Nothing that they suppress is kept, and they are not "
-            "attacked together with this one."
-        )
+            return ["The first release of the history."]
+        past, gone = self.of_group(names, new), self._gone(names, new)
+        lines = _changes(read_release(past[-1])[0], new, past[-1].name) if past else []
+        lines += _of_others(gone if past else self.past, gone)
+        together = self.attacked(names, new)
+        if not together:
+            return lines
+        releases = [read_release(path)[0] for path in together]
+        whose = [path.name for path in together]
+        required = Required.of(protected)
+        return [*lines, *attacked_together(releases, whose, new, clock, required)]
 
     def add(self, names: Sequence[str], protected: Protected, files: Together) -> list[Path]:
         """Put the release of this run there, unless it is that of the last one again."""
@@ -138,6 +144,25 @@ class Archive:
         path = self.folder / f"{'+'.join(names)}.{number:03d}.json"
         write_protected(protected, path, files=files)
         return [path]
+
+
+def _of_others(others: Sequence[Path], gone: Sequence[Path]) -> list[str]:
+    """Say what is done about releases of other tables, some of which the job had (`gone`)."""
+    if not others:
+        return []
+    n = len(others)
+    few = "1 release in the history is" if n == 1 else f"{n} releases in the history are"
+    done = ", and they are not attacked together with this one"
+    if gone:
+        done = (
+            f"; those of tables that the job does not have any more ({_heads(gone)}) are attacked "
+            "together with this one, as far as they have cells in common"
+        )
+    return [f"{few} of other tables: {_heads(others)}. Nothing that they suppress is kept{done}."]
+
+
+def _heads(paths: Sequence[Path]) -> str:
+    return ", ".join(dict.fromkeys(map(_head, paths)))
 
 
 def _head(path: Path) -> str:

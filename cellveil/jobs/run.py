@@ -177,7 +177,7 @@ def _solved(
         trees = [*dict.fromkeys(text for one in group for text in one.source.hierarchy)]
         kept = past.kept(job, names, whole, recode, trees)
     # What is attacked together with earlier releases afterwards needs time, too.
-    limit = clock.within(0.8 * clock.left) if past.of_group(names, whole) else clock
+    limit = clock.within(0.8 * clock.left) if past.attacked(names, whole) else clock
     phase(f"protecting {', '.join(names)}")
     with naming(said), explained(whole, reveal=job.output.shown.reveal):
         protected = mechanism.protect(

@@ -25,14 +25,13 @@ def places_of(old: Release, new: Release) -> NDArray[np.int64] | None:
     """Place of each cell of a new release in an old one, -1 for none.
 
     Two cells are the same if their labels agree once dimensions at their total are dropped. None
-    if the releases have no dimension in common, or one that only one of them has lacks a total.
+    if a dimension that only one of the releases has lacks a total.
     """
-    shared = [name for name in old.names if name in new.names]
     roots = dict(zip(old.names, old.roots, strict=True))
     mine = dict(zip(new.names, new.roots, strict=True))
     lacking = [roots[name] for name in old.names if name not in mine]
     more = [name for name in new.names if name not in roots]
-    if not shared or not all(lacking) or not all(mine[name] for name in more):
+    if not all(lacking) or not all(mine[name] for name in more):
         return None
     labels = Labels.of(new.labels)
     codes = np.zeros((len(labels), len(old.names)), np.int32)

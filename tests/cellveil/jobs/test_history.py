@@ -277,6 +277,45 @@ def test_a_history_of_other_tables_is_said_loudly(one_release: Path) -> None:
     assert "2 releases in the history are of other tables: new, t." in said
 
 
+ALONE = """
+[data]
+file = "d.csv"
+value = "v"
+[[table]]
+name = "NAME"
+by = ["BY"]
+[rules]
+sensitive = "P(10,1)"
+[output]
+history = "history"
+"""
+"""A table by one column; its sums are those of a table by the other."""
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_tables_that_the_job_does_not_have_any_more_are_attacked_too(
+    tmp_path: Path, *, both: bool
+) -> None:
+    # By size the total is published, by region S is: their difference, N, would be known.
+    rows = [f"S,{'xy'[i % 2]},{30 + i % 3}" for i in range(16)] + ["N,x,40", "N,y,4"]
+    (tmp_path / "d.csv").write_text("\n".join(["region,size,v", *rows]) + "\n")
+    first, second = (ALONE.replace("NAME", by[0]).replace("BY", by) for by in ("region", "size"))
+    (tmp_path / "known.hst").write_text("S,p\n")
+    first = first.replace('"v"', '"v"\napriori = "known.hst"')
+    (tmp_path / "job.toml").write_text(first)
+    run("run", tmp_path / "job.toml")
+    assert ("r", "N") in hidden(tmp_path, "r")
+    if both:  # a history of its own as well, made elsewhere, does not hide the other one
+        (tmp_path / "job.toml").write_text(second.replace('"history"', '"elsewhere"'))
+        run("run", tmp_path / "job.toml")
+        for path in (tmp_path / "elsewhere").iterdir():
+            path.rename(tmp_path / "history" / path.name)
+    (tmp_path / "job.toml").write_text(second)
+    said = run("run", tmp_path / "job.toml", code=2)
+    assert "together with r.001.json" in said
+    assert "can be worked out" in said
+
+
 COUNTS = {("N1", "a"): 2, ("N1", "b"): 30, ("N2", "a"): 40, ("N2", "b"): 50, ("S", "a"): 60,
           ("S", "b"): 70}  # fmt: skip
 

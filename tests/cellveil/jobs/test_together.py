@@ -52,9 +52,10 @@ def test_cells_are_found_where_dimensions_are_more_or_fewer() -> None:
         if at[i] >= 0:
             assert one.labels[at[i]] == (row,)
             assert back[at[i]] == i
-    assert (
-        places_of(Release.of(Table.from_array([1, 2], names=["x"]), np.zeros(3, bool)), two) is None
-    )
+    other = Release.of(Table.from_array([1, 2], names=["x"]), np.zeros(3, bool))
+    total = places_of(other, two)  # the total of everything is a cell of both
+    assert total is not None
+    assert total.tolist() == [-1] * 15 + [2]
 
 
 def test_cells_that_the_new_table_does_not_have_are_known_by_its_sums() -> None:
