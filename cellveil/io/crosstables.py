@@ -148,7 +148,9 @@ def recognise(path: Path, by: Sequence[str] | None, given: Mapping[str, Any]) ->
         return None
     try:
         rows = _rows(path, given.get("sheet"), written)
-        if cross is None and (len(rows) < 2 or (is_list(rows) and not _is_table(rows, by, given))):
+        if cross is None and (len(rows) < 2 or _are_records(rows, by)):
+            return None
+        if cross is None and is_list(rows) and not _is_table(rows, by, given):
             return None
         if cross is None and _below_a_title(rows, by) and not _is_table(rows, by, given):
             return None
@@ -181,6 +183,17 @@ def _sentences(notes: Sequence[str]) -> tuple[str, ...]:
 
 _TITLES = 10
 """Rows in which the names of the columns of records are looked for, below a title."""
+
+
+def _are_records(rows: Sequence[Sequence[Any]], by: Sequence[str] | None) -> bool:
+    """Whether the columns that are named are there, without a total among their codes."""
+    head = [*map(sign_of, rows[0])]
+    if by is None or not {*by} <= {*head}:
+        return False
+    places = [head.index(name) for name in by]
+    return not any(
+        _has_total({sign_of(row[j]) for row in rows[1:] if j < len(row)}) for j in places
+    )
 
 
 def _below_a_title(rows: Sequence[Sequence[Any]], by: Sequence[str] | None) -> bool:

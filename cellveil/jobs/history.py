@@ -76,7 +76,7 @@ class Archive:
     def _gone(self, names: Sequence[str], now: Table | Release) -> list[Path]:
         """Releases of tables that the job does not have any more, which a group does not continue.
 
-        They may be of the data of the group all the same: what they publish of shared totals counts.
+        They may be of its data all the same: what they publish of shared totals counts.
         """
         mine = {*self.of_group(names, now)}
         gone = [path for path in self.past if path not in mine and not _has(path, self.tables)]

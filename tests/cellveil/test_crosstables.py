@@ -162,6 +162,25 @@ def test_records_are_not_taken_for_a_table(tmp_path: Path) -> None:
 CROSS = ["Turnover, 1000 EUR", "", ";a;b;Total", "N;120;300;420", "S;7;80;87", "Total;127;380;507"]
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
+@pytest.mark.parametrize("once", [True, False])
+def test_records_of_two_numbers_each_are_records_in_workbooks_too(
+    suffix: str, tmp_path: Path, *, once: bool
+) -> None:
+    pytest.importorskip("openpyxl")
+    rows = {"reg": [*"ppqq"], "sec": [*"abab"], "v": [5, 17, 20, 30], "staff": [1, 2, 1, 3]}
+    frame = pd.DataFrame(rows)
+    if not once:
+        frame = pd.concat([frame, frame])
+    data = tmp_path / f"d{suffix}"
+    frame.to_csv(data, index=False) if suffix == ".csv" else frame.to_excel(data, index=False)
+    words = ["protect", str(data), "--by", "reg,sec", "--value", "v", "--rules", "FREQ(3,10)"]
+    found = CliRunner().invoke(app, words)
+    assert found.exit_code == 0, found.output
+    assert "Each record counts as one contributor" in found.stderr
+    assert "p,a,,x,false" in found.stdout  # 5 is not a number of contributors
+
+
 @pytest.mark.parametrize(
     ("words", "why"),
     [
