@@ -28,7 +28,7 @@ from cellveil.sessions.checks import (
     judged_together,
 )
 from csp.errors import InputError
-from csp.mechanism import Protected
+from csp.mechanism import Mechanism, Protected
 from csp.names.guesses import Guided
 from csp.release.release import Release
 from csp.responses import protect_responses, rules_for_counts
@@ -407,9 +407,11 @@ class Session(metaclass=Guided):
                 asked.where or None,
             )  # fmt: skip
             responses = responses_of(records.values, list(asked.aggfunc), asked.normalize or False)
+            tables = self._made(records, responses, asked)
+            mechanism = self._making.mechanism(asked.rules, tables)
             protected = {
-                of: self._again(table, releases.get(of), asked, name)
-                for of, table in self._made(records, responses, asked).items()
+                of: _again(table, as_released(table, releases.get(of), name), mechanism)
+                for of, table in tables.items()
             }
             self._add(
                 name,
@@ -419,12 +421,9 @@ class Session(metaclass=Guided):
             self._decided[name] = decision
         self._released = frozenset(self._tables)
 
-    def _again(self, table: Table, release: Release | None, asked: Asked, name: str) -> Protected:
-        """Protect a table as it was released."""
-        kept = as_released(table, release, name)
-        mechanism = self._making.mechanism(
-            asked.rules, {COUNT: table} if table.counts else {"": table}
-        )
-        if table.counts:
-            mechanism = replace(mechanism, rules=rules_for_counts(mechanism.rules))
-        return mechanism.protect(table, keep=kept, public=~kept.pattern)
+
+def _again(table: Table, kept: Release, mechanism: Mechanism) -> Protected:
+    """Protect a table as it was released."""
+    if table.counts:
+        mechanism = replace(mechanism, rules=rules_for_counts(mechanism.rules))
+    return mechanism.protect(table, keep=kept, public=~kept.pattern)

@@ -148,6 +148,15 @@ def test_a_later_session_takes_the_same_data_in_another_form(tmp_path, kind):
         assert cells(later.tables[name]) == cells(one)
 
 
+def test_a_later_session_knows_means_judged_without_a_rule_of_frequency(tmp_path):
+    folder, data = tmp_path / "out", survey()
+    session = Session(folder, data, rules="P(10,1)", complete=["pay"])
+    one = session.crosstab("region", "size", "pay", aggfunc=["mean", "count"])
+    session.write()
+    (later,) = Session(folder, data, rules="P(10,1)", complete=["pay"]).tables.values()
+    assert (later.pattern == one.pattern).all()
+
+
 def test_a_condition_has_the_codes_of_its_column():
     data = survey()
     session = Session(data=data, rules=RULES)
