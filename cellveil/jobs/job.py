@@ -52,14 +52,18 @@ class TableJob:
     source: Source
 
     @property
-    def of(self) -> tuple[Any, ...]:
-        """Equal for tables over the same records and values, which share cells.
+    def cells(self) -> tuple[Any, ...]:
+        """Equal for tables of the same values, over the same records, which share cells.
 
         How codes and signs are read does not matter: an attacker has the cells.
         """
         s = self.source
-        columns = (s.value, s.contributor, s.weight, s.shadow)
-        return (s.sheet, columns, s.aggregated, s.cross)
+        return (s.sheet, s.value, s.weight, s.aggregated, s.cross)
+
+    @property
+    def judged(self) -> dict[str, str | None]:
+        """Columns that say how the cells are judged, and not what they are."""
+        return {"contributor": self.source.contributor, "shadow": self.source.shadow}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +103,29 @@ class Job:
 
     @property
     def groups(self) -> tuple[tuple[TableJob, ...], ...]:
-        """Tables that are protected together, in the order of the file."""
+        """Tables that are protected together, in the order of the file.
+
+        Raises
+        ------
+        InputError
+            If tables of the same values are judged by different columns: they share cells, and
+            cannot be linked.
+        """
         places = {Path(os.path.realpath(table.source.data)) for table in self.tables}
         found: dict[tuple[Any, ...], list[TableJob]] = {}
         for table in self.tables:
             place = Path(os.path.realpath(table.source.data))
             # The same records under another name, or packed, share cells as well.
             data = _content(place) if len(places) > 1 else ""
-            found.setdefault((data, *table.of), []).append(table)
+            group = found.setdefault((data, *table.cells), [])
+            for key, column in table.judged.items():
+                if group and column != group[0].judged[key]:
+                    refuse(
+                        f"{self.path.name}: tables {group[0].name!r} and {table.name!r} are of the "
+                        f"same values and differ in {key!r}, so they share cells and cannot be "
+                        "protected together; say it once, in [data]"
+                    )
+            group.append(table)
         return tuple(tuple(group) for group in found.values())
 
     def mechanism(self, by: tuple[str, ...]) -> Mechanism:

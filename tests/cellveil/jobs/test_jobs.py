@@ -317,6 +317,18 @@ def test_a_column_with_an_equals_sign_has_a_hierarchy(tmp_path: Path) -> None:
     assert ("top", "Total") in done.protected.table.labels
 
 
+@pytest.mark.parametrize("key", ["contributor", "shadow"])
+def test_tables_of_the_same_values_are_judged_alike(job: Path, key: str) -> None:
+    # Both have the sums by region: what one withholds, the other may publish.
+    own = JOB.replace('contributor = "firm"\n', "").replace(
+        "[[table]]\nby", f"[[table]]\n{key}\nby", 1
+    )
+    job.write_text(own.replace(key, f'{key} = "firm"', 1))
+    with pytest.raises(InputError, match=f"'region-sector' and 'sizes' .* differ in '{key}'"):
+        run_job(read_job(job))
+    assert not (job.parent / "published").exists()
+
+
 def test_a_link_is_named_as_the_file_of_its_folder(tmp_path: Path) -> None:
     (tmp_path / "far").mkdir()
     (tmp_path / "far" / "records.csv").write_text("a\nx\n")
