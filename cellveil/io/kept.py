@@ -211,7 +211,9 @@ def _found(
         for d, at in enumerate(where)
     ]
     marks = np.zeros(table.n_cells, bool)
+    known = [{*labels.categories[at]} for at in where]
     lost: list[tuple[str, ...]] = []
+    uncrossed: list[tuple[str, ...]] = []
     other: set[tuple[str, ...]] = set()
     for cell in before.cells:
         options = [into[d].get(code, [code]) for d, code in enumerate(cell)]
@@ -222,7 +224,8 @@ def _found(
                 label[at] = code
             places.append(labels.find(tuple(label)))
         if min(places) < 0:
-            lost.append(cell)
+            there = all(codes.issuperset(some) for codes, some in zip(known, options, strict=True))
+            (uncrossed if there else lost).append(cell)
         found = [place for place in places if place >= 0]
         marks[found] = True
         if found and any(some != [code] for some, code in zip(options, cell, strict=True)):
@@ -253,6 +256,13 @@ def _found(
             "1 of its cells has no contributors now, and is known to be empty." if void == 1
             else f"{void:,} of its cells have no contributors now, and are known to be empty."
         )  # fmt: skip
+    if uncrossed:
+        them = "cell of {} is" if len(uncrossed) == 1 else "cells of {} are"
+        lines.append(
+            f"{len(uncrossed):,} {them.format(what)} in no table though the codes are: no record "
+            "has them together now, or no table crosses their dimensions; the first is "
+            f"{cell_name(before.names, uncrossed[0])}."
+        )
     if lost:
         lines.append(
             f"{len(lost):,} cells of {what} are not in the table and are passed over, the first "

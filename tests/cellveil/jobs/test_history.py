@@ -316,6 +316,61 @@ def test_tables_that_the_job_does_not_have_any_more_are_attacked_too(
     assert "can be worked out" in said
 
 
+CROSSED = """
+[data]
+file = "d.csv"
+value = "v"
+empty = "EMPTY"
+TABLES
+[rules]
+sensitive = "P(10,1)"
+[output]
+history = "history"
+"""
+
+
+def _crossed(*tables: str, empty: str = "keep") -> str:
+    parts = [f'[[table]]\nname = "{t}"\nby = ["{t[0]}", "{t[1]}"]' for t in tables]
+    return CROSSED.replace("TABLES", "\n".join(parts)).replace("EMPTY", empty)
+
+
+def _of_two(folder: Path, *, gone: bool) -> None:
+    """Records by a, b and c, with a lone one in a0, b0 and c0 unless it is gone."""
+    draw = random.Random(4)
+    rows = [f"a{i % 3},b{i % 2},c{i // 3 % 2},{draw.randint(30, 60)}" for i in range(60)]
+    rows = [row for row in rows if not row.startswith("a0,b0")]
+    rows += [] if gone else ["a0,b0,c0,50"]
+    (folder / "d.csv").write_text("\n".join(["a,b,c,v", *rows]) + "\n")
+
+
+def test_a_cell_that_no_record_has_any_more_is_not_asked_for(tmp_path: Path) -> None:
+    _of_two(tmp_path, gone=False)
+    (tmp_path / "job.toml").write_text(_crossed("ab", empty="drop"))
+    run("run", tmp_path / "job.toml")
+    before = hidden(tmp_path, "ab")
+    assert ("ab", "a0", "b0") in before
+    _of_two(tmp_path, gone=True)
+    said = run("run", tmp_path / "job.toml")
+    assert "1 cell of ab.001.json is in no table though the codes are" in said
+    assert hidden(tmp_path, "ab") >= before - {("ab", "a0", "b0")}
+    # A code that is gone is asked for as ever.
+    text = (tmp_path / "d.csv").read_text().splitlines()
+    (tmp_path / "d.csv").write_text("\n".join(r for r in text if not r.startswith("a0")) + "\n")
+    assert "keep_codes COLUMN=FILE" in run("run", tmp_path / "job.toml", code=2)
+
+
+def test_cells_of_a_table_that_was_taken_out_are_not_asked_for(tmp_path: Path) -> None:
+    _of_two(tmp_path, gone=False)
+    (tmp_path / "job.toml").write_text(_crossed("ab", "bc", "ac"))
+    run("run", tmp_path / "job.toml")
+    before = hidden(tmp_path, "bc", "ac")
+    assert hidden(tmp_path, "ab")
+    (tmp_path / "job.toml").write_text(_crossed("bc", "ac"))
+    said = run("run", tmp_path / "job.toml")
+    assert "are in no table though the codes are" in said
+    assert hidden(tmp_path, "bc", "ac") >= before
+
+
 COUNTS = {("N1", "a"): 2, ("N1", "b"): 30, ("N2", "a"): 40, ("N2", "b"): 50, ("S", "a"): 60,
           ("S", "b"): 70}  # fmt: skip
 
