@@ -92,10 +92,11 @@ class Archive:
         named = kept_from(asked, table, recode, hierarchies)
         found = [] if named is None else [named]
         past = self.of_group(names, table)
-        # The newest of each table; where tables were renamed, the newest of each old name.
+        # The newest of each table and of all; where tables were renamed, of each old name.
         last = {name: path for path in past for name in names if _has(path, [name])}
         if not last:
             last = {_head(path): path for path in past}
+        last |= {_head(path): path for path in past[-1:]}
         found += [
             keep_again(read_release(path)[0], table, asked, path.name, recode, hierarchies)
             for path in sorted({*last.values()}, key=_number)

@@ -371,6 +371,27 @@ def test_cells_of_a_table_that_was_taken_out_are_not_asked_for(tmp_path: Path) -
     assert hidden(tmp_path, "bc", "ac") >= before
 
 
+def test_what_the_newest_release_suppressed_is_kept_whatever_its_name(tmp_path: Path) -> None:
+    draw = random.Random(4)
+    rows = [f"a{i % 3},b{i % 2},c{i // 3 % 2},{draw.randint(30, 60)}" for i in range(60)]
+    (tmp_path / "d.csv").write_text("\n".join(["a,b,c,v", *rows]) + "\n")
+    job = tmp_path / "job.toml"
+    job.write_text(_crossed("ab"))
+    run("run", job)
+    assert not hidden(tmp_path, "ab")
+    # The same table by another name, in which more is sensitive; then by its first name again.
+    other = _crossed("ab").replace('"ab"', '"other"')
+    job.write_text(other.replace('"P(10,1)"', '"FREQ(12,10)"'))
+    (tmp_path / "d.csv").write_text("\n".join(["a,b,c,v", *rows[:-5]]) + "\n")
+    run("run", job)
+    before = {cell[1:] for cell in hidden(tmp_path, "other")}
+    assert before
+    (tmp_path / "d.csv").write_text("\n".join(["a,b,c,v", *rows[3:]]) + "\n")
+    job.write_text(_crossed("ab"))
+    run("run", job)
+    assert {cell[1:] for cell in hidden(tmp_path, "ab")} >= before
+
+
 COUNTS = {("N1", "a"): 2, ("N1", "b"): 30, ("N2", "a"): 40, ("N2", "b"): 50, ("S", "a"): 60,
           ("S", "b"): 70}  # fmt: skip
 
