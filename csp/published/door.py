@@ -290,7 +290,7 @@ def roles_of(
             name for name in left
             if _may_be_cells(columns[name], told) and not _are_labels(name, columns[name])
         ]  # fmt: skip
-        known = [name for name in known if name in numeric]
+        known = [name for name in known if name in (numeric or _mostly_withheld(left, columns))]
         value = known[0] if known else numeric[0] if len(numeric) == 1 else None
         if value is None:
             raise InputError(
@@ -321,6 +321,16 @@ def roles_of(
     if status and not roles.status:
         said.append(f"flags are read from {_listed(status)}")
     return replace(roles, by=tuple(by), value=value, status=status), (*said, *ranges)
+
+
+def _mostly_withheld(left: Sequence[str], columns: Mapping[str, Any]) -> list[str]:
+    """Columns with numbers, blanks and one sign at most: cells of which few need be published."""
+    plain = Convention()
+    signs = {
+        name: {text for text in {*_texts(columns[name])} if not read_entry(text, plain).is_number}
+        for name in left
+    }
+    return [name for name, found in signs.items() if len(found - {""}) < 2]
 
 
 def _with_ranges(names: Sequence[str], roles: Roles) -> tuple[Roles, tuple[str, ...]]:

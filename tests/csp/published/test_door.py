@@ -165,3 +165,14 @@ def test_several_measures_each_with_its_flags(value, hidden) -> None:
 def test_several_measures_with_flags_are_asked_for() -> None:
     with pytest.raises(InputError, match="'Jobs', 'Firms' hold numbers"):
         Release.from_frame(WIDE)
+
+
+@pytest.mark.parametrize("sign", ["", "W", "D", "(s)"])
+def test_a_list_of_which_hardly_a_cell_is_published_has_its_column_of_cells(sign: str) -> None:
+    rows = [
+        ["region", "value", "status"], ["N", sign, "x"], ["S", sign, "x"], ["E", "0", "s"],
+        ["Total", sign, "x"],
+    ]  # fmt: skip
+    assert Release.from_frame(rows).pattern.tolist() == [True, True, False, True]
+    del rows[3]
+    assert Release.from_frame(rows).pattern.all()
