@@ -186,14 +186,16 @@ _TITLES = 10
 
 
 def _are_records(rows: Sequence[Sequence[Any]], by: Sequence[str] | None) -> bool:
-    """Whether the columns that are named are there, without a total among their codes."""
-    head = [*map(sign_of, rows[0])]
-    if by is None or not {*by} <= {*head}:
+    """Whether the columns that are named stand at the top, without a total among their codes."""
+    if by is None:
         return False
-    places = [head.index(name) for name in by]
-    return not any(
-        _has_total({sign_of(row[j]) for row in rows[1:] if j < len(row)}) for j in places
-    )
+    heads = [[*map(sign_of, row)] for row in rows[:_TITLES]]
+    at = next((k for k, head in enumerate(heads) if {*by} <= {*head}), None)
+    if at is None:
+        return False
+    places = [heads[at].index(name) for name in by]
+    body = rows[at + 1 :]
+    return not any(_has_total({sign_of(row[j]) for row in body if j < len(row)}) for j in places)
 
 
 def _below_a_title(rows: Sequence[Sequence[Any]], by: Sequence[str] | None) -> bool:

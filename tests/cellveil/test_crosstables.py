@@ -181,6 +181,18 @@ def test_records_of_two_numbers_each_are_records_in_workbooks_too(
     assert "p,a,,x,false" in found.stdout  # 5 is not a number of contributors
 
 
+@pytest.mark.parametrize("title", ["Survey of 2020", "Survey of 2020,,,", "Survey of 2020\n"])
+def test_records_of_two_numbers_each_below_a_title_are_not_counts(
+    title: str, tmp_path: Path
+) -> None:
+    data = tmp_path / "d.csv"
+    data.write_text(title + "\nreg,sec,v,staff\np,a,5,1\np,b,17,2\nq,a,20,1\nq,b,30,3\n")
+    words = ["protect", str(data), "--by", "reg,sec", "--value", "v", "--rules", "FREQ(3,10)"]
+    found = CliRunner().invoke(app, words)
+    assert found.exit_code == 2, found.output
+    assert "Survey of 2020" in found.stderr or "looks like a title" in found.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "why"),
     [
