@@ -141,7 +141,8 @@ class Archive:
         if past and _same(read_release(past[-1])[0], protected.release):
             return []
         self.folder.mkdir(parents=True, exist_ok=True)
-        number = 1 + (_number(past[-1])[0] if past else 0)
+        # Higher than any, so that the newest is known if tables are replaced and come back.
+        number = 1 + max((_number(path)[0] for path in self.past), default=0)
         path = self.folder / f"{'+'.join(names)}.{number:03d}.json"
         write_protected(protected, path, files=files)
         return [path]

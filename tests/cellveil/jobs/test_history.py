@@ -267,6 +267,8 @@ def test_a_history_of_other_tables_is_said_loudly(one_release: Path) -> None:
     said = run("run", folder / "job.toml")
     assert "1 release in the history is of other tables: t." in said
     assert "first release" not in said
+    # Its number is higher than any, so that it is known to be the newest.
+    assert (folder / "history" / "new.002.json").is_file()
     # A table of the same dimensions that the job has under its own name is not of another one.
     (folder / "job.toml").write_text(
         PLAIN + '[[table]]\nname = "w"\nby = ["region", "branch"]\nfile = "e.csv"\n'
