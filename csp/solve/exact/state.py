@@ -74,7 +74,7 @@ class Run(Incumbent):
     parts_rest : bool
         Whether programs over parts gained nothing when they came last.
     subspaces_rest : bool
-        Whether subspaces gained nothing when they came last.
+        Whether subspaces were searched and have gained nothing yet.
     tree : object, optional
         The tree of the last round, which the next goes on with.
     local : LocalSearch, optional

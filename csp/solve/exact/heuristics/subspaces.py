@@ -84,9 +84,9 @@ def improve(run: Run, until: Clock, patience: int | None = PATIENCE) -> None:
         return
     before = run.best_cost
     search_subspaces(run, min(until, run.clock).part(run.subspace_share), patience)
-    run.subspaces_rest = run.best_cost == before
-    if not run.subspaces_rest:
+    if run.best_cost != before:
         run.subspace_share = LEADING
-    elif patience is None:
+    run.subspaces_rest = run.subspace_share != LEADING
+    if run.best_cost == before and patience is None:
         run.parts_rest = False
     run.fix_by_reduced_cost(run.master.relax())
