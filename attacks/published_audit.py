@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacks.descriptions import cell_name, relation_name
 from attacks.explanations import explain
@@ -27,7 +26,7 @@ from attacks.release_alone.disclosed_cells import Disclosure, disclosed_of
 from csp.audits.audit import judge
 from csp.clock import Clock
 from csp.errors import InputError, OutOfTime, Unprotectable, argument
-from csp.exact import Number, ceil_fraction, exact
+from csp.exact import Bools, Ints, Number, ceil_fraction, exact
 from csp.problem.problem import Problem
 from csp.release.completion import complete
 from csp.release.release import Release
@@ -229,9 +228,7 @@ def _audit_large(
     )  # fmt: skip
 
 
-def _reasons(
-    release: Release, found: Disclosure, known: NDArray[np.bool_], clock: Clock
-) -> dict[int, str]:
+def _reasons(release: Release, found: Disclosure, known: Bools, clock: Clock) -> dict[int, str]:
     """Say how known cells follow, in relations, without values."""
     said = {}
     for at in np.flatnonzero(known)[:_EXPLAINED].tolist():
@@ -256,7 +253,7 @@ def _combination(release: Release, proof: Proof) -> str:
 
 
 def _insiders(
-    release: Release, table: Table, known: NDArray[np.int64], clock: Clock
+    release: Release, table: Table, known: Ints, clock: Clock
 ) -> dict[int, tuple[int, ...]]:
     """Cells that the only contributor of another one can work out, beyond what anybody can."""
     assert release.counts is not None
@@ -286,8 +283,7 @@ class _Mend:
 
 
 def _mend(
-    release: Release, table: Table, known: NDArray[np.int64], share: Fraction, clock: Clock, *,
-    integer: bool,
+    release: Release, table: Table, known: Ints, share: Fraction, clock: Clock, *, integer: bool,
 ) -> _Mend:  # fmt: skip
     """Fewest further cells that leave no withheld cell known, or closer than the percentage."""
     primary = np.zeros(len(release.pattern), dtype=bool)

@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacks.descriptions import cell_name, number, relation_name
 from attacks.large_releases.engine import LargeDisclosure
@@ -15,7 +14,7 @@ from attacks.release_alone.cell_sums import Sum
 from attacks.release_alone.contradictions import Contradiction
 from attacks.release_alone.disclosed_cells import Disclosure
 from attacks.release_alone.misreadings import misreadings, support
-from csp.exact import UNBOUNDED, number_text
+from csp.exact import UNBOUNDED, Bools, Floats, number_text
 from csp.release.release import Release
 
 _LISTED = 50
@@ -66,9 +65,9 @@ class PublishedAudit:
     release: Release
     contradictions: tuple[Contradiction, ...]
     disclosure: Disclosure | LargeDisclosure | None
-    known: NDArray[np.bool_]
-    narrow: NDArray[np.bool_]
-    inferred: NDArray[np.bool_]
+    known: Bools
+    narrow: Bools
+    inferred: Bools
     percent: Fraction
     reasons: dict[int, str]
     sums: tuple[Sum, ...]
@@ -76,7 +75,7 @@ class PublishedAudit:
     mend: tuple[int, ...] | None
     mend_is_least: bool
     cut_short: tuple[str, ...]
-    recovered: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    recovered: Bools = field(default_factory=lambda: np.zeros(0, dtype=bool))
     beyond_mending: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -354,13 +353,13 @@ class PublishedAudit:
         return _text(float(low[at]), self.release.scale)
 
 
-def unavailable_cells(release: Release) -> NDArray[np.bool_]:
+def unavailable_cells(release: Release) -> Bools:
     """Cells that nobody withholds, and of which there is no number."""
     none = np.zeros(len(release.pattern), dtype=bool)
     return none if release.unavailable is None else release.unavailable
 
 
-def inexact_cells(release: Release) -> NDArray[np.bool_]:
+def inexact_cells(release: Release) -> Bools:
     """Cells of which a figure is published that may be off: rounded, or with noise."""
     none = np.zeros(len(release.pattern), dtype=bool)
     return none if release.ranged is None else release.ranged & (release.upper < UNBOUNDED)
@@ -377,9 +376,7 @@ def _not_withheld(release: Release) -> list[str]:
     return [f"{'; '.join(said)[:1].upper()}{'; '.join(said)[1:]}."]
 
 
-def closest_ends(
-    found: Disclosure | LargeDisclosure,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def closest_ends(found: Disclosure | LargeDisclosure) -> tuple[Floats, Floats]:
     """Closest interval that is known of each cell."""
     if isinstance(found, LargeDisclosure):
         return found.lower, found.upper

@@ -1,4 +1,4 @@
-"""Exact numbers at the border: decimal text and floats in, integers of one unit inside."""
+"""Numbers: decimal text and floats at the border, exact integers of one unit in arrays inside."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 Number = int | float | str | Decimal | Fraction
 """A parameter: read as the decimal number it shows, 0.1 as one tenth."""
@@ -145,7 +149,7 @@ def grouped_text(units: int, scale: int) -> str:
     return f"{int(whole):,}{point}{rest}" if whole not in ("-0", "") else whole + point + rest
 
 
-def bounds_to_ends(bounds: NDArray[np.int64]) -> NDArray[np.float64]:
+def bounds_to_ends(bounds: Ints) -> Floats:
     """Bounds in units as floats, infinite where there is none (`UNBOUNDED`)."""
     ends = bounds.astype(np.float64)
     ends[np.abs(bounds) >= UNBOUNDED] *= np.inf
@@ -159,7 +163,7 @@ def end_text(end: float, scale: int) -> str:
     return units_text(int(end), scale) if end == int(end) else repr(end / 10**scale)
 
 
-def units_to_numbers(units: NDArray[np.int64], scale: int) -> NDArray[Any]:
+def units_to_numbers(units: Ints, scale: int) -> NDArray[Any]:
     """Values as numbers for people: int64 for scale 0, otherwise float64."""
     return units if scale == 0 else units / 10.0**scale
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
 from csp.errors import SolverError
+from csp.exact import Floats
 
 # What is changed from try to try. The primal simplex perturbs bounds, and on small degenerate
 # models has been seen to lose its way back ("unknown" in HiGHS 1.15), from scratch as well.
@@ -154,12 +155,12 @@ class Model:
     def load(
         self,
         *,
-        cost: NDArray[np.float64] | float,
-        lower: NDArray[np.float64] | float,
-        upper: NDArray[np.float64] | float,
+        cost: Floats | float,
+        lower: Floats | float,
+        upper: Floats | float,
         rows: Any,
-        row_lower: NDArray[np.float64] | float = 0.0,
-        row_upper: NDArray[np.float64] | float = 0.0,
+        row_lower: Floats | float = 0.0,
+        row_upper: Floats | float = 0.0,
         integer: bool = False,
     ) -> Self:
         """Load ``min cost z, row_lower <= rows z <= row_upper, lower <= z <= upper``.
@@ -201,41 +202,35 @@ class Model:
         """Set an option of HiGHS."""
         self._done(self._highs.setOptionValue(name, value), f"option {name}={value!r}")
 
-    def set_costs(self, columns: NDArray[np.int32], costs: NDArray[np.float64]) -> None:
+    def set_costs(self, columns: NDArray[np.int32], costs: Floats) -> None:
         """Change the costs of some columns."""
         self._done(
             self._highs.changeColsCost(len(columns), columns, costs),
             f"costs of {len(columns)} columns",
         )
 
-    def set_objective(self, columns: NDArray[np.int32], costs: NDArray[np.float64]) -> None:
+    def set_objective(self, columns: NDArray[np.int32], costs: Floats) -> None:
         """Change the costs of some columns, and take back what the last such call changed."""
         if len(self._priced):
             self.set_costs(self._priced, np.zeros(len(self._priced)))
         self.set_costs(columns, costs)
         self._priced = columns
 
-    def set_bounds(
-        self, columns: NDArray[np.int32], lower: NDArray[np.float64], upper: NDArray[np.float64]
-    ) -> None:
+    def set_bounds(self, columns: NDArray[np.int32], lower: Floats, upper: Floats) -> None:
         """Change the bounds of some columns."""
         self._done(
             self._highs.changeColsBounds(len(columns), columns, lower, upper),
             f"bounds of {len(columns)} columns",
         )
 
-    def set_row_bounds(
-        self, rows: NDArray[np.int32], lower: NDArray[np.float64], upper: NDArray[np.float64]
-    ) -> None:
+    def set_row_bounds(self, rows: NDArray[np.int32], lower: Floats, upper: Floats) -> None:
         """Change the bounds of some rows."""
         self._done(
             self._highs.changeRowsBounds(len(rows), rows, lower, upper),
             f"bounds of {len(rows)} rows",
         )
 
-    def add_rows(
-        self, rows: Any, lower: NDArray[np.float64] | float, upper: NDArray[np.float64] | float
-    ) -> None:
+    def add_rows(self, rows: Any, lower: Floats | float, upper: Floats | float) -> None:
         """Add the rows of a csr_array, ``lower <= rows z <= upper``."""
         lower, upper = (np.full(rows.shape[0], v, np.float64) for v in (lower, upper))
         status = self._highs.addRows(
@@ -244,10 +239,7 @@ class Model:
         )  # fmt: skip
         self._done(status, f"{rows.shape[0]} more rows")
 
-    def add_columns(
-        self, columns: Any, cost: NDArray[np.float64], lower: NDArray[np.float64],
-        upper: NDArray[np.float64],
-    ) -> None:  # fmt: skip
+    def add_columns(self, columns: Any, cost: Floats, lower: Floats, upper: Floats) -> None:
         """Add the columns of a csc_array."""
         status = self._highs.addCols(
             columns.shape[1], cost, lower, upper, len(columns.data),
@@ -264,7 +256,7 @@ class Model:
         """Start the next run from a basis; False if HiGHS refuses it, and starts from scratch."""
         return bool(self._highs.setBasis(basis.raw) != self._error)
 
-    def set_start(self, values: NDArray[np.float64]) -> None:
+    def set_start(self, values: Floats) -> None:
         """Start the next tree search from a solution."""
         self._done(set_start(self._highs, values), "a first solution")
         self._started = True
@@ -281,7 +273,7 @@ class Model:
     # ---- what it answers -----------------------------------------------------------------------
 
     @property
-    def values(self) -> NDArray[np.float64]:
+    def values(self) -> Floats:
         """Values of the columns."""
         return np.asarray(self._highs.getSolution().col_value)
 
@@ -291,7 +283,7 @@ class Model:
         return self._highs.getSolution()
 
     @property
-    def dual_ray(self) -> NDArray[np.float64]:
+    def dual_ray(self) -> Floats:
         """Multipliers of the rows by which a linear program has no solution; empty without any."""
         _, there, ray = self._highs.getDualRay()
         return np.asarray(ray, np.float64) if there else np.empty(0)

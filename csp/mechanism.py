@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from csp.audits.audit import Audit, follow, judge
 from csp.audits.second_reading import Columns, Rereading, reread
@@ -20,7 +20,7 @@ from csp.clock import Clock
 from csp.decoys.guarantee import Guarantee
 from csp.decoys.suppress import Defended, defend
 from csp.errors import CertificateError, InputError, argument
-from csp.exact import units_text, units_to_numbers
+from csp.exact import Bools, Floats, units_text, units_to_numbers
 from csp.formats.apriori import Statement
 from csp.formats.files import Together
 from csp.names.calls import expect, named_errors, named_init
@@ -189,12 +189,12 @@ class Protected(metaclass=Guided):
     ranges: Ranges | None = None
 
     @property
-    def pattern(self) -> NDArray[np.bool_]:
+    def pattern(self) -> Bools:
         """Suppressed cells, shape (n,)."""
         return self.suppression.pattern
 
     @property
-    def proved_ends(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def proved_ends(self) -> tuple[Floats, Floats]:
         """Lowest and highest values that any outsider can infer, each (n,).
 
         In units of the release; NaN where the time limit came before the proof.
@@ -206,7 +206,7 @@ class Protected(metaclass=Guided):
         return low, high
 
     @property
-    def published_ends(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def published_ends(self) -> tuple[Floats, Floats]:
         """Ends of the interval of each cell as results show them, each (n,); see `proved_ends`.
 
         Those of `ranges` where intervals are published, infinite where there is no end.

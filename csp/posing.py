@@ -7,11 +7,10 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.decoys.decoys import Decoys, number_of
 from csp.errors import InputError, argument
-from csp.exact import MAX_VALUE, Number, ceil_fraction, exact, number_text
+from csp.exact import MAX_VALUE, Bools, Ints, Number, ceil_fraction, exact, number_text
 from csp.formats.apriori import Statement
 from csp.formats.reading import as_object
 from csp.names.calls import check_choice
@@ -106,7 +105,7 @@ class Posing:
             union_rule=as_rule(self.rules) if self.unions else None,
         )
 
-    def public_cells(self, table: Table) -> NDArray[np.bool_]:
+    def public_cells(self, table: Table) -> Bools:
         """Cells that must be published (status z): the margins, where these are public."""
         return table.margins if self.margins == "publish" else np.zeros(table.n_cells, bool)
 
@@ -156,7 +155,7 @@ class Posing:
         )
         return alone and not self.singletons and not self.unions
 
-    def requirements(self, table: Table, publish: NDArray[np.bool_]) -> Sensitivity:
+    def requirements(self, table: Table, publish: Bools) -> Sensitivity:
         """Primary cells and their levels.
 
         Parameters
@@ -237,7 +236,7 @@ class Posing:
             return self.singletons
         return table.contributors is not None and not is_count_table(table)
 
-    def costs(self, table: Table) -> tuple[NDArray[np.int64], int]:
+    def costs(self, table: Table) -> tuple[Ints, int]:
         """Cost of each cell as a secondary one, and its decimals.
 
         Raises

@@ -23,12 +23,11 @@ Outcome = Protected | CellveilError
 
 @named_errors
 def protect(
-    table: Table, rules: Rule | str | Callable[[Table], Any], *,
-    width: Number | None = None, strict: bool = False, cost: str | Callable[[Table], Any] = "unit",
-    margins: str = "suppress", singletons: bool | None = None, unions: bool = False,
-    integer: bool | None = None, defence: Decoys | None = None, keep: Release | None = None,
-    apriori: Sequence[Statement] = (), publish: str = "blanks", method: str | OwnMethod = "auto",
-    **options: Unpack[SearchOptions],
+    table: Table, rules: Rule | str | Callable[[Table], Any], *, width: Number | None = None,
+    strict: bool = False, cost: str | Callable[[Table], Any] = "unit", margins: str = "suppress",
+    singletons: bool | None = None, unions: bool = False, integer: bool | None = None,
+    defence: Decoys | None = None, keep: Release | None = None, apriori: Sequence[Statement] = (),
+    publish: str = "blanks", method: str | OwnMethod = "auto", **options: Unpack[SearchOptions],
 ) -> Protected:  # fmt: skip
     """Protect a table in one call: ``Mechanism(rules, ...).protect(table, ...)``.
 

@@ -19,10 +19,9 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.exact import MAX_VALUE, UNBOUNDED, read_decimal, units_text
+from csp.exact import MAX_VALUE, UNBOUNDED, Bools, Ints, read_decimal, units_text
 from csp.formats.files import Together, csv_writer, joined
 from csp.formats.reading import as_object, decoded, read_bytes, read_json
 from csp.mechanism import Mechanism, Protected
@@ -234,7 +233,7 @@ def _read_facts(path: str | os.PathLike[str]) -> dict[str, Any]:
     return facts
 
 
-def _relations(facts: dict[str, Any], path: str | os.PathLike[str]) -> dict[str, NDArray[np.int64]]:
+def _relations(facts: dict[str, Any], path: str | os.PathLike[str]) -> dict[str, Ints]:
     lists = ("rows", "cells", "coefficients")
     given = as_object(
         facts["relations"], dict.fromkeys(("count", *lists), True), f"{str(path)!r}, 'relations',"
@@ -270,11 +269,8 @@ def _relations(facts: dict[str, Any], path: str | os.PathLike[str]) -> dict[str,
 
 
 def _read_cells(
-    text: str, path: Path, names: tuple[str, ...], scale: int
-) -> tuple[
-    NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.int64],
-    NDArray[np.int64], tuple[tuple[str, ...], ...],
-]:  # fmt: skip
+    text: str, path: Path, names: tuple[str, ...], scale: int,
+) -> tuple[Ints, Bools, Bools, Ints, Ints, tuple[tuple[str, ...], ...]]:  # fmt: skip
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         rows = list(reader)

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.clock import Clock
 from csp.errors import InputError
+from csp.exact import Bools, Ints
 from csp.mechanism import Mechanism, Protected
 from csp.names.calls import expect
 from csp.problem.problem import Problem
@@ -157,9 +157,9 @@ class _Beside:
     joint: Mechanism
     table: Table
     whole: Table
-    own: NDArray[np.int64]
-    hidden: NDArray[np.bool_]
-    public: NDArray[np.bool_]
+    own: Ints
+    hidden: Bools
+    public: Bools
 
     @classmethod
     def of(cls, mechanism: Mechanism, table: Table, earlier: Sequence[Protected]) -> _Beside:
@@ -187,7 +187,7 @@ class _Beside:
         own = whole.parts[0].cells
         return cls(mechanism, joint, table, whole, own, hidden & ~public, public)
 
-    def protected(self, kept: NDArray[np.bool_], **options: Any) -> Protected:
+    def protected(self, kept: Bools, **options: Any) -> Protected:
         """Protect the table with some of its cells suppressed beforehand."""
         hidden = self.hidden.copy()
         # What is out cannot be taken back, though another figure of the cell is withheld.

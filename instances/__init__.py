@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.errors import InputError
+from csp.exact import Bools
 from csp.names.calls import named_all
 from csp.problem.problem import Problem
 from csp.tables.table import Table
@@ -127,7 +127,7 @@ def load(name: str) -> Table | Problem:
     return Problem.of(table, primary, spl=spec["width"], publish=publish, **options)
 
 
-def naive_pattern(name: str) -> NDArray[np.bool_]:
+def naive_pattern(name: str) -> Bools:
     """Return the pattern that came with an instance, as printed or as users reported it.
 
     Raises
@@ -193,11 +193,11 @@ def _table(spec: dict[str, Any]) -> Table:
     return Table.from_array(spec["cells"], names=spec["names"], codes=spec["codes"])
 
 
-def _totals(table: Table) -> NDArray[np.bool_]:
+def _totals(table: Table) -> Bools:
     return np.array([label == table.roots for label in table.labels])
 
 
-def _mask(table: Table, labels: list[list[str]]) -> NDArray[np.bool_]:
+def _mask(table: Table, labels: list[list[str]]) -> Bools:
     mask = np.zeros(table.n_cells, dtype=bool)
     mask[[table.position(label) for label in labels]] = True
     return mask

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
+from csp.exact import Bools, Ints
 from instances.planted_cells import BLOCKS, plant
 from instances.publication_cells import FLAGS, STARTS, Cells, Leaves
 from instances.whole_number_blocks import WholeBlock, block_places
@@ -50,9 +51,9 @@ class BusinessPatterns:
     """
 
     columns: dict[str, NDArray[Any]]
-    employment: NDArray[np.int64]
-    payroll: NDArray[np.int64]
-    planted: dict[str, NDArray[np.int64]]
+    employment: Ints
+    payroll: Ints
+    planted: dict[str, Ints]
 
     def __repr__(self) -> str:
         return f"BusinessPatterns({len(self.employment)} cells)"
@@ -128,7 +129,7 @@ _SECTORS = (
 )  # fmt: skip
 
 
-def _industries(count: int, rng: np.random.Generator) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def _industries(count: int, rng: np.random.Generator) -> tuple[NDArray[Any], Ints]:
     """Codes as printed, those of six digits last; above each the next shorter one, -1 for none."""
     # Codes of five digits have all that lie below them, so that there are cells beside each other.
     last = _DIGITS[-1]
@@ -147,7 +148,7 @@ def _industries(count: int, rng: np.random.Generator) -> tuple[NDArray[Any], NDA
     return np.array(filled), np.array(above, np.int64)
 
 
-def _areas(states: int, counties: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def _areas(states: int, counties: int) -> tuple[NDArray[Any], Ints]:
     """Codes, the country first and counties last, and what each lies in."""
     state = np.sort(np.arange(counties) % states)
     place = np.arange(counties) - np.searchsorted(state, state)
@@ -178,9 +179,7 @@ def _leaves(
     return Leaves(industry + len(naics) - industries, county + len(area) - counties, sums)
 
 
-def _made_empty(
-    leaves: Leaves, above: NDArray[np.int64], rng: np.random.Generator
-) -> NDArray[np.int64]:
+def _made_empty(leaves: Leaves, above: Ints, rng: np.random.Generator) -> Ints:
     """Pairs of cells below one cell that have no employee in the week that counts, (k, 2) codes.
 
     Of each the number of the first and second leaf.
@@ -196,9 +195,7 @@ def _made_empty(
     return pairs
 
 
-def _with_blocks(
-    leaves: Leaves, pairs: NDArray[np.int64], above: NDArray[np.int64], over: NDArray[np.int64]
-) -> list[WholeBlock]:
+def _with_blocks(leaves: Leaves, pairs: Ints, above: Ints, over: Ints) -> list[WholeBlock]:
     """Put establishments where blocks of cells that whole numbers disclose need them.
 
     A block that needs one of the pairs that have no employee is left out.
@@ -241,7 +238,7 @@ def _with_blocks(
 
 
 def _columns(
-    cells: Cells, naics: NDArray[Any], area: NDArray[Any], hidden: NDArray[np.bool_]
+    cells: Cells, naics: NDArray[Any], area: NDArray[Any], hidden: Bools
 ) -> dict[str, NDArray[Any]]:
     est, employment, payroll = cells.sums[:, :3].T
     sizes = FLAGS[np.searchsorted(STARTS, employment, side="right") - 1]

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
+from csp.exact import Bools, Ints
 from instances.business_patterns import BusinessPatterns
 from instances.publication_cells import FLAGS, STARTS
 
@@ -38,8 +39,8 @@ class OverlappingPatterns:
 
     first: BusinessPatterns
     second: dict[str, NDArray[Any]]
-    together: NDArray[np.int64]
-    open_there: NDArray[np.int64]
+    together: Ints
+    open_there: Ints
 
     def __repr__(self) -> str:
         return f"OverlappingPatterns({self.first!r}, {len(self.second['naics'])} cells)"
@@ -108,7 +109,7 @@ def overlapping_patterns(drawn: BusinessPatterns) -> OverlappingPatterns:
 
 def _square(
     drawn: BusinessPatterns, codes: list[str], areas: list[str],
-    place: dict[tuple[str, str], int], shown: NDArray[np.bool_],
+    place: dict[tuple[str, str], int], shown: Bools,
 ) -> tuple[tuple[str, str], tuple[str, str], str]:  # fmt: skip
     """Two industries, two counties and a third state, in lines of which nothing is withheld."""
     lines: dict[tuple[str, str], bool] = {}

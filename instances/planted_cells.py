@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from csp.exact import Bools, Ints
 from instances.publication_cells import STARTS, Cells
 from instances.whole_number_blocks import STEP
 
@@ -13,9 +13,9 @@ BLOCKS = 4
 
 
 def plant(
-    cells: Cells, hidden: NDArray[np.bool_], pairs: NDArray[np.int64],
-    blocks: list[tuple[NDArray[np.int64], NDArray[np.int64]]], rng: np.random.Generator,
-) -> dict[str, NDArray[np.int64]]:  # fmt: skip
+    cells: Cells, hidden: Bools, pairs: Ints,
+    blocks: list[tuple[Ints, Ints]], rng: np.random.Generator,
+) -> dict[str, Ints]:  # fmt: skip
     """Change what is withheld so that some cells are known; returns them by how they are."""
     empty = cells.of_leaf[pairs]
     busy = np.zeros(len(hidden), bool)
@@ -42,9 +42,8 @@ def plant(
 
 
 def _left_alone(
-    cells: Cells, hidden: NDArray[np.bool_], known: NDArray[np.bool_], fixed: NDArray[np.bool_],
-    rng: np.random.Generator,
-) -> NDArray[np.int64]:  # fmt: skip
+    cells: Cells, hidden: Bools, known: Bools, fixed: Bools, rng: np.random.Generator,
+) -> Ints:  # fmt: skip
     """Publish one of two unknown cells of some relations; returns the other ones.
 
     With `known` cells, only of relations that hold one of these.
@@ -68,9 +67,7 @@ def _left_alone(
     return np.unique(np.concatenate(found))
 
 
-def _bridges(
-    cells: Cells, hidden: NDArray[np.bool_], busy: NDArray[np.bool_], count: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _bridges(cells: Cells, hidden: Bools, busy: Bools, count: int) -> tuple[Ints, Ints]:
     """Withhold two squares of cells and one cell that joins them, which their sums disclose.
 
     None where cells are `busy` with other things.
@@ -122,9 +119,8 @@ def _bridges(
 
 
 def _in_blocks(
-    cells: Cells, hidden: NDArray[np.bool_],
-    blocks: list[tuple[NDArray[np.int64], NDArray[np.int64]]], busy: NDArray[np.bool_], count: int,
-) -> NDArray[np.int64]:  # fmt: skip
+    cells: Cells, hidden: Bools, blocks: list[tuple[Ints, Ints]], busy: Bools, count: int,
+) -> Ints:  # fmt: skip
     """Withhold blocks of cells that only whole numbers disclose; returns these cells.
 
     All else in their relations is published, so that none may hold a cell that is `busy`.
@@ -132,7 +128,7 @@ def _in_blocks(
     width = int(cells.area.max()) + 1
     keys = cells.industry * width + cells.area
     ends = np.append(STARTS, np.iinfo(np.int64).max // 4)
-    found: list[NDArray[np.int64]] = []
+    found: list[Ints] = []
     published = np.zeros(len(hidden), bool)
     for pairs, by in blocks:
         if len(found) == count:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from csp.exact import Bools, Ints
 
 FLAGS = np.array(["A", "B", "C", "E", "F", "G", "H", "I", "J", "K", "L", "M"])
 """Classes of employment of withheld cells."""
@@ -18,26 +19,26 @@ STARTS = np.array([0, 20, 100, 250, 500, 1000, 2500, 5000, 10000, 25000, 50000, 
 class Leaves:
     """Industries of six digits by county: where there is an establishment."""
 
-    industry: NDArray[np.int64]
-    county: NDArray[np.int64]
-    sums: NDArray[np.int64]  # establishments, employment, payroll, then establishments by size
+    industry: Ints
+    county: Ints
+    sums: Ints  # establishments, employment, payroll, then establishments by size
 
 
 @dataclass(slots=True, eq=False)
 class Cells:
     """All cells, each by its industry and area, and the cell above it in each of the two ways."""
 
-    industry: NDArray[np.int64]
-    area: NDArray[np.int64]
-    sums: NDArray[np.int64]
-    parents: NDArray[np.int64]  # (2, n); -1 for none
-    of_leaf: NDArray[np.int64]
+    industry: Ints
+    area: Ints
+    sums: Ints
+    parents: Ints  # (2, n); -1 for none
+    of_leaf: Ints
 
     @classmethod
-    def summed(cls, leaves: Leaves, above: NDArray[np.int64], over: NDArray[np.int64]) -> Cells:
+    def summed(cls, leaves: Leaves, above: Ints, over: Ints) -> Cells:
         """Add up what was drawn, level by level."""
         width = len(over)
-        parts: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+        parts: list[tuple[Ints, Ints]] = []
         industry, of_leaf = leaves.industry, np.zeros(0, np.int64)
         while (industry >= 0).all():
             area = leaves.county
@@ -61,7 +62,7 @@ class Cells:
         of_leaf = np.searchsorted(keys, leaves.industry * width + leaves.county)
         return cls(industry, area, sums, parents, of_leaf)
 
-    def counts(self, flags: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def counts(self, flags: Bools) -> Ints:
         """How many of some cells are in the relation below each cell, (2, n); 0 if there is none.
 
         Relations are numbered by their total and the way in which it adds up.
@@ -74,16 +75,14 @@ class Cells:
             found[d] += flags & below
         return found
 
-    def members(self, d: int, totals: NDArray[np.bool_]) -> tuple[NDArray[np.int64], ...]:
+    def members(self, d: int, totals: Bools) -> tuple[Ints, ...]:
         """Relations and their cells, in some relations of one way."""
         parent = self.parents[d]
         parts = np.flatnonzero((parent >= 0) & totals[parent])
         tops = np.flatnonzero(totals)
         return np.concatenate([parent[parts], tops]), np.concatenate([parts, tops])
 
-    def picked(
-        self, d: int, totals: NDArray[np.bool_], flags: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def picked(self, d: int, totals: Bools, flags: Bools) -> tuple[Ints, Ints]:
         """Of each of some relations the smallest of some cells: relations and cells."""
         row, cell = self.members(d, totals)
         row, cell = row[flags[cell]], cell[flags[cell]]
@@ -91,7 +90,7 @@ class Cells:
         rows, first = np.unique(row[order], return_index=True)
         return rows, cell[order][first]
 
-    def complement(self, hidden: NDArray[np.bool_], published: NDArray[np.bool_]) -> None:
+    def complement(self, hidden: Bools, published: Bools) -> None:
         """Withhold more until no relation withholds one cell alone, but for what is published."""
         for _ in range(30):
             before = int(hidden.sum())

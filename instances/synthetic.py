@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
+from csp.exact import Ints
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.table import Table
 
@@ -236,7 +237,7 @@ def tree(branching: Sequence[int], prefix: str = "c", total: str = "Total") -> H
     return Hierarchy(tuple(codes), tuple(parent))
 
 
-def _counts(shape: Sequence[int], seed: int, mean: float, sd: float) -> NDArray[np.int64]:
+def _counts(shape: Sequence[int], seed: int, mean: float, sd: float) -> Ints:
     _check_shape(shape)
     draws = np.random.default_rng(seed).normal(mean, sd, size=tuple(shape))
     return np.round(np.abs(draws)).astype(np.int64)

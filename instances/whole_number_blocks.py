@@ -17,7 +17,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from csp.exact import Ints
 
 _MOVES = np.array([[1, 0, -1, 0], [0, -1, 0, 1], [-1, 2, 0, -1], [0, -1, 1, 0]])
 """By industry and county; sums of pairs of either are at most 1 in size."""
@@ -40,17 +41,15 @@ class WholeBlock:
         Codes of its leaves: two of one code, then two of another.
     """
 
-    industries: NDArray[np.int64]
-    counties: NDArray[np.int64]
+    industries: Ints
+    counties: Ints
 
-    def leaves(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    def leaves(self) -> tuple[Ints, Ints, Ints]:
         """Industries, counties and employment of the leaves that move."""
         i, j = np.nonzero(_MOVES)
         return self.industries[i], self.counties[j], _EMPLOYED[i, j]
 
-    def moves(
-        self, above: NDArray[np.int64], over: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def moves(self, above: Ints, over: Ints) -> tuple[Ints, Ints]:
         """Return all cells that move, as pairs of industry and area (c, 2), and by how much."""
         found: dict[tuple[int, int], int] = {}
         for i, industry in enumerate(self.industries.tolist()):
@@ -63,8 +62,7 @@ class WholeBlock:
 
 
 def block_places(
-    industry: NDArray[np.int64], county: NDArray[np.int64], above: NDArray[np.int64],
-    over: NDArray[np.int64], most: int,
+    industry: Ints, county: Ints, above: Ints, over: Ints, most: int,
 ) -> list[WholeBlock]:  # fmt: skip
     """Find places for blocks where cells are, those of close industries first.
 
@@ -96,13 +94,13 @@ def block_places(
     return found
 
 
-def _groups(codes: NDArray[np.int64], over: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def _groups(codes: Ints, over: Ints) -> list[Ints]:
     """Codes by what they lie in, where these are two or more."""
     _, first = np.unique(over[codes], return_index=True)
     return [part for part in np.split(codes, first[1:]) if len(part) > 1]
 
 
-def _chain(code: int, over: NDArray[np.int64]) -> list[int]:
+def _chain(code: int, over: Ints) -> list[int]:
     found = []
     while code >= 0:
         found.append(code)
@@ -110,5 +108,5 @@ def _chain(code: int, over: NDArray[np.int64]) -> list[int]:
     return found
 
 
-def _shared(one: int, other: int, over: NDArray[np.int64]) -> int:
+def _shared(one: int, other: int, over: Ints) -> int:
     return len({*_chain(one, over)} & {*_chain(other, over)})

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, phrase
+from csp.exact import Bools, Floats, Ints
 from csp.tables.units import MAX_DECIMALS, NotUnits, is_gap, to_units
 
 MISSING = {
@@ -24,7 +25,7 @@ BLANKS = frozenset({"", "na", "nan", "<na>", "nat", "none", "null"})
 """Text that stands for a missing number."""
 
 
-def gaps_of(column: NDArray[Any]) -> NDArray[np.bool_]:
+def gaps_of(column: NDArray[Any]) -> Bools:
     """Tell which entries are missing, shape (n,); an infinite number is not."""
     if column.dtype.kind in "biu":
         return np.zeros(len(column), bool)
@@ -34,7 +35,7 @@ def gaps_of(column: NDArray[Any]) -> NDArray[np.bool_]:
     return np.fromiter((str(item).strip().lower() in BLANKS for item in entries), bool, len(column))
 
 
-def filled(column: NDArray[Any], gaps: NDArray[np.bool_], name: str) -> NDArray[Any]:
+def filled(column: NDArray[Any], gaps: Bools, name: str) -> NDArray[Any]:
     """Put the first value that is there where one is missing, so that a column is one of numbers.
 
     Raises
@@ -52,7 +53,7 @@ def filled(column: NDArray[Any], gaps: NDArray[np.bool_], name: str) -> NDArray[
     return whole
 
 
-def floats_of(column: NDArray[Any], name: str) -> NDArray[np.float64]:
+def floats_of(column: NDArray[Any], name: str) -> Floats:
     """Read a column of numbers as floats.
 
     Raises
@@ -71,7 +72,7 @@ def floats_of(column: NDArray[Any], name: str) -> NDArray[np.float64]:
     return numbers
 
 
-def _read_floats(column: NDArray[Any], name: str) -> NDArray[np.float64]:
+def _read_floats(column: NDArray[Any], name: str) -> Floats:
     if column.dtype.kind in "biuf":
         numbers = column.astype(np.float64)
         where = np.flatnonzero(~np.isfinite(numbers))
@@ -94,9 +95,7 @@ def _read_floats(column: NDArray[Any], name: str) -> NDArray[np.float64]:
     return numbers
 
 
-def units_of(
-    column: NDArray[Any], name: str, decimals: int | None
-) -> tuple[NDArray[np.int64], int]:
+def units_of(column: NDArray[Any], name: str, decimals: int | None) -> tuple[Ints, int]:
     """Read a column as whole units of ``10**-scale``, and the scale; refused as above."""
     try:
         return to_units(column, decimals)
@@ -113,7 +112,7 @@ def units_of(
         raise wrong_entry(error.index, name, f"cannot be taken exactly: {reason}") from None
 
 
-def rounded_entries(column: NDArray[Any], name: str, decimals: int) -> NDArray[np.float64]:
+def rounded_entries(column: NDArray[Any], name: str, decimals: int) -> Floats:
     """Round the entries of a column, ties to even; missing ones stay NaN."""
     here = np.flatnonzero(~is_gap(column))
     found = np.full(len(column), np.nan)

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
+from csp.exact import Ints
 from csp.tables.codes import text_codes
 from csp.tables.columns import column_names, read_columns
 
@@ -52,7 +52,7 @@ def _texts(columns: Mapping[str, NDArray[Any]], *, identifiers: bool) -> dict[st
 def kept_beside(
     data: Any,
     masked: Collection[str],
-    rows: tuple[int, NDArray[np.int64] | None],
+    rows: tuple[int, Ints | None],
     *,
     identifiers: bool,
 ) -> Mapping[str, Any]:

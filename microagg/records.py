@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
+from csp.exact import Bools, Floats, Ints
 from csp.names.calls import check_choice, check_known, whole_number
 from csp.tables.codes import numbered_owners
 from csp.tables.columns import check_names, column_names, named_columns, read_columns
@@ -27,10 +28,6 @@ from microagg.entries import (
     units_of,
     wrong_entry,
 )
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 
 class Frozen:
@@ -57,7 +54,7 @@ class Kept(Frozen):
     """
 
     given: int
-    rows: NDArray[np.int64]
+    rows: Ints
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,11 +94,11 @@ class Records:
     library: str = ""
     note: str = ""
     index: Any = None
-    contributor: NDArray[np.int64] | None = None
+    contributor: Ints | None = None
     others: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     kept: Kept | None = None
-    gaps: NDArray[np.bool_] | None = None
+    gaps: Bools | None = None
 
     def __repr__(self) -> str:
         return f"Records({self.n} records, attributes {', '.join(self.names)})"
@@ -122,7 +119,7 @@ class Records:
         return self.n if self.contributor is None else len(np.unique(self.contributor))
 
     @cached_property
-    def values(self) -> NDArray[np.float64]:
+    def values(self) -> Floats:
         """Attributes as floats, shape (n, d).
 
         Raises
@@ -134,7 +131,7 @@ class Records:
         return self.floats
 
     @cached_property
-    def floats(self) -> NDArray[np.float64]:
+    def floats(self) -> Floats:
         """Attributes as floats, shape (n, d), with some value of the attribute at `gaps`."""
         found = np.empty((self.n, len(self.names)))
         for j, (name, column) in enumerate(zip(self.names, self.columns, strict=True)):
@@ -143,7 +140,7 @@ class Records:
         return found
 
     @cached_property
-    def exact(self) -> tuple[NDArray[np.int64], int]:
+    def exact(self) -> tuple[Ints, int]:
         """Attributes as whole units of ``10**-scale``, shape (n, d), and their common scale.
 
         Raises
@@ -165,12 +162,12 @@ class Records:
         return units, scale
 
     @cached_property
-    def constant(self) -> NDArray[np.bool_]:
+    def constant(self) -> Bools:
         """Which attributes have one value only, shape (d,)."""
         return np.asarray(self.floats.min(axis=0) == self.floats.max(axis=0))
 
     @cached_property
-    def units(self) -> NDArray[np.int64]:
+    def units(self) -> Ints:
         """Attributes in units of ``10**-scale``, shape (n, d); see `exact`."""
         return self.exact[0]
 

@@ -7,9 +7,9 @@ from contextlib import suppress
 import numpy as np
 
 from csp.errors import InputError, argument
-from csp.exact import exact
+from csp.exact import Floats, exact
 from csp.names.calls import check_choice
-from microagg.records import Floats, Records
+from microagg.records import Records
 
 SCALES = {
     "none": "as they are: the attribute with the largest numbers decides",

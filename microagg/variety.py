@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from csp.errors import InputError, Unprotectable, argument
+from csp.exact import Ints
 from csp.names.calls import whole_number
 from csp.tables.codes import numbered_codes
-from microagg.records import Ints, Records, check_apart
+from microagg.records import Records, check_apart
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -23,6 +23,7 @@ from attacks.algorithm_known.public_view import BlackBoxView, PublicView, View
 from attacks.fibre.samples import Draws, draw
 from csp.clock import Clock
 from csp.errors import OutOfTime
+from csp.exact import Bools, Ints
 
 SAFE, UNSAFE, OPEN = "proved safe", "proved unsafe", "undecided"
 
@@ -38,7 +39,7 @@ class AttackRun:
     ) -> None:
         self._view, self._clock, self._progress = view, clock, progress
         width = int((view.upper - view.lower).max()) + 1
-        self.seen_values: NDArray[np.bool_] = np.zeros((len(view.cells), width), dtype=bool)
+        self.seen_values: Bools = np.zeros((len(view.cells), width), dtype=bool)
         """Values that matches have."""
         # What is asked of values. Where the mechanism looks at more than one cell, this is known
         # of matches only.
@@ -129,7 +130,7 @@ class AttackRun:
             self.exact_values = True
             self.complete = self._test(self._tables(), test, self._all_seen)
 
-    def _tables(self) -> Iterator[NDArray[np.int64]]:
+    def _tables(self) -> Iterator[Ints]:
         for block in self.fibre.blocks(time_limit=self._clock.seconds):
             yield from block
 
@@ -156,9 +157,8 @@ class AttackRun:
                 self.left_out = _left_out(drawn, share, self.matched - before)
 
     def _test(
-        self, tables: Iterable[NDArray[np.int64]], test: MatchTest,
-        passed: Callable[[NDArray[np.int64]], NDArray[np.bool_]] | None = None, *,
-        at_once: int = 1,
+        self, tables: Iterable[Ints], test: MatchTest,
+        passed: Callable[[Ints], Bools] | None = None, *, at_once: int = 1,
     ) -> bool:  # fmt: skip
         """Test tables, except those that are passed over; False if cut short."""
         left = iter(tables)
@@ -187,15 +187,15 @@ class AttackRun:
             return False
         return True
 
-    def _inside(self, tables: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _inside(self, tables: Ints) -> Bools:
         """Which tables (t, k) lie within the hull of the matches found so far."""
         return self._within(_filled(self.seen_values), tables)
 
-    def _all_seen(self, tables: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _all_seen(self, tables: Ints) -> Bools:
         """Of which tables (t, k) matches have every value."""
         return self._within(self.seen_values, tables)
 
-    def _within(self, met: NDArray[np.bool_], tables: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _within(self, met: Bools, tables: Ints) -> Bools:
         return np.asarray(met[np.arange(len(met)), tables - self._view.lower].all(axis=1))
 
     def _count(self, tested: int, matched: int) -> None:
@@ -209,7 +209,7 @@ class AttackRun:
         if self._progress is not None:
             self._progress(self.tested, self.matched)
 
-    def _record(self, x: NDArray[np.int64]) -> None:
+    def _record(self, x: Ints) -> None:
         place = np.arange(len(x)), x - self._view.lower
         self.seen_values[place] = True
         if self._view.value_rules is not None:
@@ -225,7 +225,7 @@ class AttackRun:
 
     # ---- answers -------------------------------------------------------------------------------
 
-    def _possible(self) -> NDArray[np.bool_]:
+    def _possible(self) -> Bools:
         """Values that a match may have, as far as is known."""
         rules = self._view.value_rules
         if self.complete:
@@ -235,7 +235,7 @@ class AttackRun:
         feasible = value <= self._view.upper[:, None]
         return feasible if rules is None else feasible & rules.allowed
 
-    def _broken(self) -> NDArray[np.bool_]:
+    def _broken(self) -> Bools:
         """Values that are primary, and miss a level within the hulls if a match has them."""
         lower, upper = self._hulls()
         levels = self._levels
@@ -245,7 +245,7 @@ class AttackRun:
         good = (value - levels[0] >= low) & (value + levels[1] <= high) & (levels[2] <= high - low)
         return np.asarray(self._primary & ~good)
 
-    def _hulls(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _hulls(self) -> tuple[Ints, Ints]:
         """Take the ends of the matches found; the feasible ones while there is none."""
         if not self.seen_values.any():
             return self._view.lower, self._view.upper
@@ -259,9 +259,7 @@ class AttackRun:
         unsafe = (broken & self.seen_values).any(axis=1)
         return bool(((broken & self._possible()).any(axis=1) & ~unsafe).any())
 
-    def verdicts(
-        self,
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.str_], NDArray[np.str_]]:
+    def verdicts(self) -> tuple[Ints, Ints, NDArray[np.str_], NDArray[np.str_]]:
         """Give `lower`, `upper`, `verdict` and `named` of a `Matching`, as far as proved."""
         lower, upper = self._hulls()
         broken, possible = self._broken(), self._possible()
@@ -283,7 +281,7 @@ class AttackRun:
         return lower, upper, np.select([safe, unsafe], [SAFE, UNSAFE], OPEN), named
 
 
-def _filled(met: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _filled(met: Bools) -> Bools:
     """Everything between the ends of what was met."""
     after = np.maximum.accumulate(met, axis=1)
     before = np.maximum.accumulate(met[:, ::-1], axis=1)[:, ::-1]

@@ -9,13 +9,12 @@ depend on the candidate.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacks.algorithm_known.public_view import PublicView
 from csp.attacker.kernel_simplex import KEEPS, UNDECIDED, KernelForm
 from csp.audits.audit import audit
 from csp.clock import Clock
-from csp.exact import UNBOUNDED
+from csp.exact import UNBOUNDED, Bools, Floats, Ints
 from csp.problem.problem import Problem
 from csp.problem.requirements import room
 from csp.solve.exact.pattern_tree import Asked
@@ -36,7 +35,7 @@ class KnownPatterns:
     Cells are in the order in which ties are broken.
     """
 
-    def __init__(self, view: PublicView, order: NDArray[np.int64]) -> None:
+    def __init__(self, view: PublicView, order: Ints) -> None:
         table = view.table
         self._view, self._integer = view, view.integer
         self._relations = table.relations[:, order]
@@ -46,13 +45,13 @@ class KnownPatterns:
         self._published = view.release.pattern[order]
         self._cost, self._public = view.cost[order], ~view.hides[order]
         self._forms: dict[bytes, KernelForm | None] = {}
-        self.patterns: list[NDArray[np.bool_]] = []
+        self.patterns: list[Bools] = []
 
-    def add(self, pattern: NDArray[np.bool_]) -> None:
+    def add(self, pattern: Bools) -> None:
         """Put a pattern first."""
         self.patterns = [pattern, *(p for p in self.patterns if p is not pattern)][:_POOL]
 
-    def keeps(self, problem: Problem, pattern: NDArray[np.bool_], clock: Clock) -> bool:
+    def keeps(self, problem: Problem, pattern: Bools, clock: Clock) -> bool:
         """Whether a pattern keeps every promise of the problem of a candidate.
 
         Raises
@@ -75,7 +74,7 @@ class KnownPatterns:
             problem, pattern, integer=self._integer, only_primary=True, time_limit=clock.seconds
         ).safe
 
-    def beating(self, tables: NDArray[np.int64]) -> NDArray[np.int64]:
+    def beating(self, tables: Ints) -> Ints:
         """Place of a pattern that is preferred to the published one, and safe: (t,), or -1.
 
         Tables (t, k) hold the suppressed cells. Nothing is said where the mechanism looks at more
@@ -113,7 +112,7 @@ class KnownPatterns:
             found[asked[verdicts == KEEPS]] = place
         return found
 
-    def _form(self, pattern: NDArray[np.bool_]) -> KernelForm | None:
+    def _form(self, pattern: Bools) -> KernelForm | None:
         key = pattern.tobytes()
         if key not in self._forms:
             if len(self._forms) >= _MOST:
@@ -146,9 +145,7 @@ class Carried:
         """Whether there is a form of all cells, and not too large a one."""
         return self.form is not None and self.form.matrix.size <= _ENTRIES
 
-    def note(
-        self, head: NDArray[np.int64], plus: NDArray[np.int64], minus: NDArray[np.int64]
-    ) -> None:
+    def note(self, head: Ints, plus: Ints, minus: Ints) -> None:
         """Take prices that bound how far cells move (`csp.attacker.kernel_prices`).
 
         Parameters
@@ -192,10 +189,7 @@ class Carried:
             self._pool(up, down, level, free, forced),
         )  # fmt: skip
 
-    def _pool(
-        self, up: NDArray[np.int64], down: NDArray[np.int64], level: NDArray[np.int64],
-        free: NDArray[np.bool_], forced: NDArray[np.bool_],
-    ) -> NDArray[np.float64]:  # fmt: skip
+    def _pool(self, up: Ints, down: Ints, level: Ints, free: Bools, forced: Bools) -> Floats:
         """Inequalities, with right side 1, that every safe pattern of a problem keeps: (q, n)."""
         p, kind, unit = self._head.T
         # Kinds are upper, lower and sliding.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacks.algorithm_known.match_tests import published_as
 from attacks.algorithm_known.matches import match_test_of
@@ -14,6 +13,7 @@ from attacks.descriptions import cell_name, number
 from attacks.fibre.consistent_tables import check_size
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, InputError
+from csp.exact import Ints
 from csp.mechanism import Mechanism
 from csp.release.release import Release
 
@@ -171,7 +171,7 @@ def survivors_of(
     )  # fmt: skip
 
 
-def _reason(view: PublicView, x: NDArray[np.int64], clock: Clock) -> int:
+def _reason(view: PublicView, x: Ints, clock: Clock) -> int:
     """Which of `REASONS` holds for a table that is not a match."""
     if view.mechanism.defence is not None:
         # Decoys need no primary cell, and their key may prefer any pattern.

@@ -10,7 +10,6 @@ part.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacks.algorithm_known.match_tests import SolverTest
 from attacks.algorithm_known.network_enumeration import MATCHED, TESTED, VALUES, record_match
@@ -23,6 +22,7 @@ from csp.attacker.flow import as_network
 from csp.attacker.view import View
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError, OutOfTime
+from csp.exact import Bools, Ints
 from csp.solve.order import BINARY_UP_TO
 from csp.solve.small.flow import MOST
 from csp.solve.small.one import check_sizes, mask_of, unpack
@@ -40,7 +40,7 @@ class LargeNetworkSearch(NetworkSearch):
         super().__init__(view, mode, clock=clock, within=self._own, late=1)
         self._full = SolverTest(view)
 
-    def _decided(self, tables: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _decided(self, tables: Ints) -> Ints:
         """See `NetworkSearch`: the tables that the part lets through, in the whole table."""
         tested = self.tested
         outcome = np.full(len(tables), _OPEN, dtype=np.int64)
@@ -63,7 +63,7 @@ class LargeNetworkSearch(NetworkSearch):
         self._state.counts[TESTED] = tested
         return outcome
 
-    def _note(self, x: NDArray[np.int64]) -> None:
+    def _note(self, x: Ints) -> None:
         state, before = self._state, self._state.x.copy()
         state.counts[MATCHED] += 1
         if self._mode >= VALUES:
@@ -71,7 +71,7 @@ class LargeNetworkSearch(NetworkSearch):
             record_match(state, self._mode)
             state.x[:] = before
 
-    def _grow(self, better: NDArray[np.bool_]) -> None:
+    def _grow(self, better: Bools) -> None:
         """Have the part hold a preferred pattern; older ones leave it if it would be too large."""
         n, cells = len(better), self._test_cells
         pool = self._test.pool[self._test.pool != 0]
@@ -105,7 +105,7 @@ def network_search_of(view: PublicView) -> type[NetworkSearch | LargeNetworkSear
     return NetworkSearch if view.hides.sum() <= MOST else LargeNetworkSearch
 
 
-def _numbers_fit(cost: NDArray[np.int64], rules: ValueRules) -> bool:
+def _numbers_fit(cost: Ints, rules: ValueRules) -> bool:
     """Whether levels and costs, whatever the suppressed values are, are small enough to search."""
     try:
         check_sizes(rules.levels.reshape(1, -1), rules.cost.max(axis=1)[None])

@@ -12,14 +12,13 @@ from contextlib import suppress as suppressed
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacks.algorithm_known.carried_proofs import Carried, KnownPatterns
 from attacks.algorithm_known.preferred_pattern import PreferredPattern, TooLong
 from attacks.algorithm_known.public_view import BlackBoxView, PublicView, View
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError, OutOfTime, Unprotectable
-from csp.exact import UNBOUNDED
+from csp.exact import UNBOUNDED, Bools, Ints
 from csp.problem.problem import Problem
 from csp.solve import suppress
 from csp.solve.exact.branching.tiebreak import prefers
@@ -30,7 +29,7 @@ _BEFORE = "a table was tested"
 
 
 def published_as(
-    view: PublicView, values: NDArray[np.int64], clock: Clock = UNLIMITED, *, method: str = "auto"
+    view: PublicView, values: Ints, clock: Clock = UNLIMITED, *, method: str = "auto"
 ) -> bool:
     """Whether the mechanism publishes values (k,) with the pattern of the release, by running it.
 
@@ -77,7 +76,7 @@ class MatchTest(ABC):
         return f"{type(self).__name__}({self._view!r})"
 
     @abstractmethod
-    def matches(self, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
+    def matches(self, values: Ints, clock: Clock = UNLIMITED) -> bool:
         """Whether the mechanism may publish these values (k,) with the pattern of the release.
 
         Raises
@@ -86,11 +85,11 @@ class MatchTest(ABC):
             If the time runs out before the verdict.
         """
 
-    def excludes(self, tables: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def excludes(self, tables: Ints) -> Bools:
         """Which of some tables (t, k) cannot match by what is known already: (t,) bool."""
         return np.zeros(len(tables), dtype=bool)
 
-    def among(self, tables: NDArray[np.int64], clock: Clock = UNLIMITED) -> NDArray[np.bool_]:
+    def among(self, tables: Ints, clock: Clock = UNLIMITED) -> Bools:
         """Which of some tables (t, k) are matches: (t,) bool.
 
         Raises
@@ -104,7 +103,7 @@ class MatchTest(ABC):
             flags[i] = self.matches(x, clock)
         return flags
 
-    def listed(self, clock: Clock = UNLIMITED) -> Iterator[NDArray[np.int64]]:
+    def listed(self, clock: Clock = UNLIMITED) -> Iterator[Ints]:
         """Yield blocks (t, k) of all matches.
 
         Raises
@@ -123,7 +122,7 @@ def late() -> OutOfTime:
     return OutOfTime("the time limit passed before every table was tested; allow more time")
 
 
-def _posed(view: PublicView, values: NDArray[np.int64]) -> Problem | None:
+def _posed(view: PublicView, values: Ints) -> Problem | None:
     """Problem of a table; None if no mechanism of these rules publishes it with this pattern.
 
     The mechanism's word on single cells is asked first: that is cheap.
@@ -155,7 +154,7 @@ class DecoyTest(MatchTest):
 
     _view: PublicView
 
-    def matches(self, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
+    def matches(self, values: Ints, clock: Clock = UNLIMITED) -> bool:
         """See `MatchTest.matches`: whether some key publishes this table so."""
         view = self._view
         if view.excludes_nothing:
@@ -169,7 +168,7 @@ class ReferenceTest(MatchTest):
 
     _view: PublicView
 
-    def matches(self, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
+    def matches(self, values: Ints, clock: Clock = UNLIMITED) -> bool:
         """See `MatchTest.matches`."""
         return published_as(self._view, values, clock, method="ilp")
 
@@ -196,11 +195,11 @@ class BlackBoxTest(MatchTest):
             )
             raise InputError(msg)
 
-    def matches(self, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
+    def matches(self, values: Ints, clock: Clock = UNLIMITED) -> bool:
         """See `MatchTest.matches`."""
         return bool(np.array_equal(self._pattern(values), self._view.release.pattern))
 
-    def _pattern(self, values: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _pattern(self, values: Ints) -> Bools:
         """Run the function: what it suppresses, or no flag at all if it publishes nothing."""
         view = self._view
         try:
@@ -230,16 +229,16 @@ class SolverTest(MatchTest):
         self._pattern = view.release.pattern[self._order]
         self._known = KnownPatterns(view, self._order)
         self._carried: Carried | None = None
-        self.beaten_by: NDArray[np.bool_] | None = None
+        self.beaten_by: Bools | None = None
         """Pattern preferred for the last table, in the order of labels; None if none was found."""
 
-    def excludes(self, tables: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def excludes(self, tables: Ints) -> Bools:
         """See `MatchTest.excludes`: tables for which a known pattern is preferred."""
         if self._view.table.n_cells > BINARY_UP_TO:
             return super().excludes(tables)
         return self._known.beating(tables) >= 0
 
-    def matches(self, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
+    def matches(self, values: Ints, clock: Clock = UNLIMITED) -> bool:
         """See `MatchTest.matches`."""
         view, pattern, known = self._view, self._pattern, self._known
         self.beaten_by = None
@@ -268,11 +267,11 @@ class SolverTest(MatchTest):
             self._beaten(better)
         return better is None
 
-    def _beaten(self, pattern: NDArray[np.bool_]) -> None:
+    def _beaten(self, pattern: Bools) -> None:
         self.beaten_by = pattern
         self._known.add(pattern)
 
-    def _preferred(self, problem: Problem, clock: Clock) -> NDArray[np.bool_] | None:
+    def _preferred(self, problem: Problem, clock: Clock) -> Bools | None:
         """Find a safe pattern that is preferred to the published one, which is safe; None if none.
 
         Raises
@@ -304,7 +303,7 @@ class SolverTest(MatchTest):
         finite = bounds[np.abs(bounds) < UNBOUNDED]
         return 2 * max(most, int(np.abs(finite).max(initial=0)), int(np.abs(view.lower).max()))
 
-    def _is_better(self, problem: Problem, other: NDArray[np.bool_]) -> bool:
+    def _is_better(self, problem: Problem, other: Bools) -> bool:
         """Whether another pattern would be preferred if it is safe."""
         if (problem.forced & ~other).any() or (other & (problem.status == "z")).any():
             return False

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacks.algorithm_known.large_network_search import LargeNetworkSearch, network_search_of
 from attacks.algorithm_known.match_tests import BlackBoxTest, DecoyTest, MatchTest, SolverTest, late
@@ -22,6 +21,7 @@ from attacks.algorithm_known.public_view import (
 from attacks.fibre.consistent_tables import Fibre
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError, Unprotectable
+from csp.exact import Bools, Ints
 from csp.mechanism import Mechanism
 from csp.release.release import Release
 from csp.tables.cells import as_flags
@@ -50,11 +50,11 @@ class NetworkTest(MatchTest):
         # It remembers patterns that beat the published one.
         self._search: NetworkSearch | None = None
 
-    def matches(self, values: NDArray[np.int64], clock: Clock = UNLIMITED) -> bool:
+    def matches(self, values: Ints, clock: Clock = UNLIMITED) -> bool:
         """See `MatchTest.matches`."""
         return bool(self.among(values[None], clock)[0])
 
-    def among(self, tables: NDArray[np.int64], clock: Clock = UNLIMITED) -> NDArray[np.bool_]:
+    def among(self, tables: Ints, clock: Clock = UNLIMITED) -> Bools:
         """See `MatchTest.among`."""
         if self._search is None or self._search.clock != clock:
             self._search = self._engine(self._view, MATCHES, clock=clock)
@@ -63,7 +63,7 @@ class NetworkTest(MatchTest):
             raise late()
         return flags
 
-    def listed(self, clock: Clock = UNLIMITED) -> Iterator[NDArray[np.int64]]:
+    def listed(self, clock: Clock = UNLIMITED) -> Iterator[Ints]:
         """See `MatchTest.listed`: a search that prunes subtrees without a match."""
         search = self._engine(self._view, MATCHES, clock=clock)
         over = False
@@ -79,7 +79,7 @@ class NetworkTest(MatchTest):
 
 def matches_of(
     release: Release, algorithm: Algorithm, fibre: Fibre | None, clock: Clock
-) -> Iterator[NDArray[np.int64]]:
+) -> Iterator[Ints]:
     """Yield blocks (t, k) of all tables that the algorithm publishes with this pattern.
 
     A function is a black box: it is run on every consistent table (Minami and Abe 2019,

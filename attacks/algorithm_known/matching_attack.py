@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacks.algorithm_known.attack_run import SAFE, AttackRun
 from attacks.algorithm_known.large_network_search import network_search_of
@@ -28,7 +27,7 @@ from attacks.algorithm_known.public_view import (
 from attacks.fibre.shapes import Shape
 from csp.clock import Clock, now
 from csp.errors import CellveilError, InputError, OutOfTime
-from csp.exact import MAX_VALUE, Number, ceil_fraction, exact, number_text
+from csp.exact import MAX_VALUE, Bools, Number, ceil_fraction, exact, number_text
 from csp.mechanism import Mechanism
 from csp.names.calls import check_choice, expect
 from csp.release.release import Release
@@ -49,7 +48,7 @@ class _Limits(NamedTuple):
 @overload
 def matching(
     release: Release, mechanism: Algorithm, *, method: str = ..., width: Number | None = ...,
-    marks: NDArray[np.bool_] | None = ..., time_limit: float | None = ..., max_tables: int = ...,
+    marks: Bools | None = ..., time_limit: float | None = ..., max_tables: int = ...,
     draws: int = ..., seed: int = ..., progress: Callable[[int, int], None] | None = ...,
 ) -> Matching: ...  # fmt: skip
 @overload
@@ -65,7 +64,7 @@ def matching(
     *,
     method: str = "auto",
     width: Number | None = None,
-    marks: NDArray[np.bool_] | None = None,
+    marks: Bools | None = None,
     time_limit: float | None = None,
     max_tables: int = 200_000,
     draws: int = 3000,
@@ -218,10 +217,9 @@ def _attack_each(
 
 
 def _attack(
-    release: Release, mechanism: Algorithm, *, method: str, width: Number | None,
-    limits: _Limits, marks: NDArray[np.bool_] | None = None,
-    progress: Callable[[int, int], None] | None = None, shape: Shape | None = None,
-    answers: ValueAnswers | None = None,
+    release: Release, mechanism: Algorithm, *, method: str, width: Number | None, limits: _Limits,
+    marks: Bools | None = None, progress: Callable[[int, int], None] | None = None,
+    shape: Shape | None = None, answers: ValueAnswers | None = None,
 ) -> Matching:  # fmt: skip
     """Attack one release; see `matching`."""
     began, clock = now(), Clock.of(limits.time_limit)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from attacks.algorithm_known.attack_run import OPEN, SAFE, UNSAFE
 from attacks.fibre.consistent_tables import Fibre
 from csp.errors import CellveilError, InputError
+from csp.exact import Bools, Ints
 from csp.release.release import Release
 from csp.tables.cells import as_flags
 from csp.tables.codes import Labels
@@ -69,12 +70,12 @@ class Matching:
     """
 
     release: Release
-    cells: NDArray[np.int64]
-    feasible_lower: NDArray[np.int64]
-    feasible_upper: NDArray[np.int64]
-    lower: NDArray[np.int64]
-    upper: NDArray[np.int64]
-    values: tuple[NDArray[np.int64], ...] | None
+    cells: Ints
+    feasible_lower: Ints
+    feasible_upper: Ints
+    lower: Ints
+    upper: Ints
+    values: tuple[Ints, ...] | None
     verdict: NDArray[np.str_]
     named: NDArray[np.str_]
     tested: int
@@ -106,7 +107,7 @@ class Matching:
         return notebook_list([repr(self)], [*self.release.names, "verdict"], rows)
 
     @property
-    def width(self) -> NDArray[np.int64]:
+    def width(self) -> Ints:
         """Width of each effective interval, shape (k,)."""
         return self.upper - self.lower
 
@@ -158,7 +159,7 @@ class Matching:
         codes = {name: labels.column(d) for d, name in enumerate(release.names)}
         return columns_to_frame(codes | columns, library or "")
 
-    def _marked(self, marks: Any) -> NDArray[np.bool_] | None:
+    def _marked(self, marks: Any) -> Bools | None:
         """Which of the suppressed cells are primary."""
         if marks is None:
             return None
@@ -191,7 +192,7 @@ class Matching:
         return counts
 
     @property
-    def kernel(self) -> NDArray[np.int64]:
+    def kernel(self) -> Ints:
         """Basis of the integer kernel, shape (k, d): the directions in which tables differ.
 
         Every table is `origin` plus an integer combination of the columns; where tables are tested
@@ -200,7 +201,7 @@ class Matching:
         return self.fibre.kernel
 
     @property
-    def origin(self) -> NDArray[np.int64]:
+    def origin(self) -> Ints:
         """The fixed solution that the kernel is added to: one consistent table, shape (k,)."""
         return self.fibre.origin
 
@@ -320,5 +321,5 @@ class Matchings:
         raise InputError(msg)
 
 
-def _numbers(units: NDArray[np.int64], unit: int) -> list[float]:
+def _numbers(units: Ints, unit: int) -> list[float]:
     return [value / unit if unit > 1 else value for value in units.tolist()]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from attacks.fibre import network_ranges
 from attacks.fibre.network_ranges import cell_ranges, set_cell
 from csp.compiled import Kernels
-from csp.exact import UNBOUNDED
+from csp.exact import UNBOUNDED, Bools, Ints
 from csp.solve.small import kernels
 from csp.solve.small.flow import NONE, ONE, Case, Net, Work, lowest
 from csp.solve.small.many import beaten, decide, fill
@@ -31,23 +31,23 @@ class SearchState(NamedTuple):
     """Where a search stands; k suppressed cells, d of them free."""
 
     net: Net  # the suppressed cells
-    order: NDArray[np.int64]  # (d,) free cells: once they are fixed, so are all others
-    bounds: NDArray[np.int64]  # (2, k) least and largest value of each cell
-    x: NDArray[np.int64]  # (k,) a table that agrees with all that is fixed
-    slack: NDArray[np.int64]  # (2, 64) how far each cell can move above and below `x`
+    order: Ints  # (d,) free cells: once they are fixed, so are all others
+    bounds: Ints  # (2, k) least and largest value of each cell
+    x: Ints  # (k,) a table that agrees with all that is fixed
+    slack: Ints  # (2, 64) how far each cell can move above and below `x`
     moves: NDArray[np.uint64]  # (2,) cells that can move above, and below
     # (3, d + 1) at each depth: ends of the range of the next free cell, children seen (-1: new)
-    span: NDArray[np.int64]
-    ends: NDArray[np.int64]  # (2, k) range of every cell at the present node
-    flow: NDArray[np.int64]  # this and `found` as in `csp.solve.small.flow.Work`
+    span: Ints
+    ends: Ints  # (2, k) range of every cell at the present node
+    flow: Ints  # this and `found` as in `csp.solve.small.flow.Work`
     found: NDArray[np.uint64]
-    seen: NDArray[np.bool_]  # (k, s) values, from the least one, that need not be met again
-    met: NDArray[np.bool_]  # (k, s) values that matches have (VALUES, HULL)
-    kept: NDArray[np.int64]  # (c, k) matches found (MATCHES)
-    late: NDArray[np.int64]  # (l, k) tables that the node limit left undecided
+    seen: Bools  # (k, s) values, from the least one, that need not be met again
+    met: Bools  # (k, s) values that matches have (VALUES, HULL)
+    kept: Ints  # (c, k) matches found (MATCHES)
+    late: Ints  # (l, k) tables that the node limit left undecided
     # (6,) depth (-1: the search is over); nodes; tables tested; matches; rows of `late` and of
     # `kept` in use
-    counts: NDArray[np.int64]
+    counts: Ints
 
 
 class PatternTest(NamedTuple):
@@ -62,28 +62,26 @@ class PatternTest(NamedTuple):
     case: Case
     worst: Case
     work: Work
-    place: NDArray[np.int64]  # (k,) of each suppressed cell, its number among these
-    values: NDArray[np.int64]  # (2, q)
-    levels: NDArray[np.int64]  # (2, 3, q)
-    cost: NDArray[np.int64]  # (2, q)
-    primary: NDArray[np.bool_]  # (q,)
-    limits: NDArray[np.int64]  # (2, 2, q)
+    place: Ints  # (k,) of each suppressed cell, its number among these
+    values: Ints  # (2, q)
+    levels: Ints  # (2, 3, q)
+    cost: Ints  # (2, q)
+    primary: Bools  # (q,)
+    limits: Ints  # (2, 2, q)
     may: np.uint64  # cells that may be suppressed
     must: np.uint64  # cells that are beforehand
     pattern: np.uint64  # cells that are here
-    sensitive: NDArray[np.bool_]  # (k, s) whether a value, counted from the least one, is primary
-    allowed: NDArray[np.bool_]  # (k, s) whether it is published, or reaches its levels here
-    needs: NDArray[np.int64]  # (3, k, s) levels of each value
-    prices: NDArray[np.int64]  # (k, s)
+    sensitive: Bools  # (k, s) whether a value, counted from the least one, is primary
+    allowed: Bools  # (k, s) whether it is published, or reaches its levels here
+    needs: Ints  # (3, k, s) levels of each value
+    prices: Ints  # (k, s)
     pool: NDArray[np.uint64]  # (p,) patterns that beat this one, most recent first
     # Whether these are all cells that the mechanism may suppress. If not, a table that no pattern
     # of theirs refuses is undecided.
     whole: bool
 
 
-def nothing_new(
-    bounds: NDArray[np.int64], ends: NDArray[np.int64], seen: NDArray[np.bool_]
-) -> bool:
+def nothing_new(bounds: Ints, ends: Ints, seen: Bools) -> bool:
     """Whether every value that is left to every cell has been seen."""
     for e in range(ends.shape[1]):
         for v in range(ends[0, e], ends[1, e] + 1):
@@ -92,10 +90,7 @@ def nothing_new(
     return True
 
 
-def pose_pattern_test(
-    bounds: NDArray[np.int64], x: NDArray[np.int64], ends: NDArray[np.int64], test: PatternTest,
-    worlds: int,
-) -> bool:  # fmt: skip
+def pose_pattern_test(bounds: Ints, x: Ints, ends: Ints, test: PatternTest, worlds: int) -> bool:
     """Pose the problem of the tables below a node, all at once; False if none is a match.
 
     A cell counts as primary if a value left to it is, and asks for all that any of these values
@@ -150,7 +145,7 @@ def pose_pattern_test(
     return True
 
 
-def renumbered(place: NDArray[np.int64], cells: Any) -> Any:
+def renumbered(place: Ints, cells: Any) -> Any:
     """Return the same set of cells, numbered as the mechanism does."""
     out = NONE
     while cells != NONE:
@@ -256,8 +251,7 @@ def enumerate_matches(w: SearchState, test: PatternTest, mode: int, nodes: int, 
 
 
 def decide_tables(
-    w: SearchState, test: PatternTest, mode: int, tables: NDArray[np.int64], proof: int,
-    outcome: NDArray[np.int64],
+    w: SearchState, test: PatternTest, mode: int, tables: Ints, proof: int, outcome: Ints,
 ) -> None:  # fmt: skip
     """Test some tables one by one and record the matches.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacks.algorithm_known.network_enumeration import (
     DEPTH,
@@ -30,6 +29,7 @@ from csp.attacker.flow import as_network
 from csp.attacker.view import View as AttackerView
 from csp.clock import UNLIMITED, Clock, now
 from csp.errors import InputError, argument
+from csp.exact import Bools, Ints
 from csp.solve.small import many as cases
 from csp.solve.small.flow import MOST, Net
 from csp.solve.small.one import mask_of, part_of
@@ -71,10 +71,10 @@ class NetworkSearch:
 
     def __init__(
         self, view: PublicView, mode: int, *, clock: Clock = UNLIMITED,
-        within: NDArray[np.bool_] | None = None, late: int | None = None,
+        within: Bools | None = None, late: int | None = None,
     ) -> None:  # fmt: skip
         self._view, self._mode, self.clock = view, mode, clock
-        self._extra: list[NDArray[np.int64]] = []
+        self._extra: list[Ints] = []
         self.doubtful = 0
         """Tables left undecided when nodes or the time ran out."""
         self._pace, self._speed = _FIRST_COMPILED, np.inf
@@ -116,7 +116,7 @@ class NetworkSearch:
                 self._extra.append(tables[outcome == _MATCH])
         return over
 
-    def _decided(self, tables: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _decided(self, tables: Ints) -> Ints:
         """Outcome of some tables, with more and more nodes until the time runs out."""
         tested, nodes = self.tested, _QUICK
         outcome = np.full(len(tables), _OPEN, dtype=np.int64)
@@ -140,7 +140,7 @@ class NetworkSearch:
         self._state.counts[TESTED] = tested
         return outcome
 
-    def taken(self) -> NDArray[np.int64]:
+    def taken(self) -> Ints:
         """Return the tables collected since the last call: (t, k) int64."""
         count = int(self._state.counts[KEPT])
         self._state.counts[KEPT] = 0
@@ -164,21 +164,21 @@ class NetworkSearch:
         return int(self._state.counts[MATCHED])
 
     @property
-    def met(self) -> NDArray[np.bool_]:
+    def met(self) -> Bools:
         """Values that matches have (modes VALUES and HULL), counted likewise: (k, s) bool."""
         return self._state.met
 
-    def start_from(self, met: NDArray[np.bool_]) -> None:
+    def start_from(self, met: Bools) -> None:
         """Begin with values that matches are known to have: they need not be met again."""
         self._state.seen[:] = met
         self._state.met[:] = met
 
     @property
-    def seen(self) -> NDArray[np.bool_]:
+    def seen(self) -> Bools:
         """Values met, counted from the least feasible one: (k, s) bool."""
         return self._state.seen
 
-    def test(self, tables: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def test(self, tables: Ints) -> Bools:
         """Test some tables before the search begins.
 
         Returned is which of these tables (t, k) were tested and are matches. Modes VALUES and HULL
@@ -197,7 +197,7 @@ class NetworkSearch:
         self.doubtful += int((outcome == _OPEN).sum())
         return np.asarray(outcome == _MATCH)
 
-    def _outcome(self, tables: NDArray[np.int64], nodes: int, *, small: bool) -> NDArray[np.int64]:
+    def _outcome(self, tables: Ints, nodes: int, *, small: bool) -> Ints:
         outcome = np.ones(len(tables), dtype=np.int64)
         start = self._state.x.copy()
         self._run("decide_tables", tables, nodes, outcome, small=small)
@@ -208,7 +208,7 @@ class NetworkSearch:
         KERNELS.run(name, self._state, self._test, self._mode, *given, small=small)
 
 
-def free_cells(net: Net) -> NDArray[np.int64]:
+def free_cells(net: Net) -> Ints:
     """Cells to fix one after the other, until all others follow: one for each kernel vector."""
     k = net.ends.shape[1]
     order = np.zeros(k, dtype=np.int64)
@@ -245,9 +245,7 @@ def _state_of(view: PublicView, net: Net, kept: int, late: int) -> SearchState:
     return state
 
 
-def pattern_test_of(
-    view: PublicView, within: NDArray[np.bool_] | None = None
-) -> tuple[PatternTest, NDArray[np.int64]]:
+def pattern_test_of(view: PublicView, within: Bools | None = None) -> tuple[PatternTest, Ints]:
     """Write a mechanism's choice of patterns into masks; `within` as of `NetworkSearch`.
 
     Returned beside it is, for each bit of a mask, its cell in the order of labels: (q,) int64.
@@ -297,7 +295,7 @@ def pattern_test_of(
     return test, cells
 
 
-def _net_of(view: PublicView, cells: NDArray[np.int64]) -> Net | None:
+def _net_of(view: PublicView, cells: Ints) -> Net | None:
     """Read some of the cells that may be suppressed, in their order, as a network of up to 64."""
     if len(cells) > MOST:
         return None
@@ -307,5 +305,5 @@ def _net_of(view: PublicView, cells: NDArray[np.int64]) -> Net | None:
     return None if whole is None else part_of(whole, (np.cumsum(view.hides) - 1)[cells])
 
 
-def _twice(array: NDArray[np.int64]) -> NDArray[np.int64]:
+def _twice(array: Ints) -> Ints:
     return np.stack([array, array])

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacks.algorithm_known.carried_proofs import Carried, KnownPatterns
 from csp.clock import Clock
+from csp.exact import Bools, Floats
 from csp.problem.problem import Problem
 from csp.solve.cuts import smallest_step
 from csp.solve.exact.dual_simplex import Dictionary
@@ -48,7 +48,7 @@ class PreferredPattern:
     """
 
     def __init__(
-        self, problem: Problem, pattern: NDArray[np.bool_], carried: Carried,
+        self, problem: Problem, pattern: Bools, carried: Carried,
         known: KnownPatterns, clock: Clock,
     ) -> None:  # fmt: skip
         self._problem, self._pattern, self._carried = problem, pattern, carried
@@ -65,7 +65,7 @@ class PreferredPattern:
         most = int(self._cost.max(initial=0))
         return most <= _FAR_APART * self._step and self._carried.applies
 
-    def run(self) -> NDArray[np.bool_] | None:
+    def run(self) -> Bools | None:
         """Find a preferred safe pattern; None if there is none.
 
         Raises
@@ -93,7 +93,7 @@ class PreferredPattern:
             self._note()
         return None
 
-    def _cases(self) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64], int]]:
+    def _cases(self) -> Iterator[tuple[Floats, Floats, int]]:
         """Bounds of cells, and costs at most, of all preferred patterns.
 
         They are cheaper; or as cheap, and smaller as a binary number: the highest cell in which
@@ -106,9 +106,7 @@ class PreferredPattern:
             low[:cell], high[:cell], high[cell], low[cell] = 0.0, 1.0, 0.0, 0.0
             yield low, high, self._spent
 
-    def _search(
-        self, low: NDArray[np.float64], high: NDArray[np.float64], most: int
-    ) -> NDArray[np.bool_] | None:
+    def _search(self, low: Floats, high: Floats, most: int) -> Bools | None:
         """Find a safe pattern within bounds, of a cost at most; None if there is none."""
         lp, tree, n = self._lp, self._tree, len(self._free)
         cutoff, small = (most + 0.25 * self._step) / self._unit, n <= _SMALL
@@ -140,7 +138,7 @@ class PreferredPattern:
                 # A part of an unsafe pattern is unsafe: a cell outside must be added.
                 self._add((~chosen).astype(np.float64), 1.0)
 
-    def _add(self, weights: NDArray[np.float64], right: float) -> None:
+    def _add(self, weights: Floats, right: float) -> None:
         if self._lp.size[0] >= _ROWS:
             raise TooLong
         KERNELS.run("add_row", self._lp, weights, right, small=True)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from attacks.fibre.consistent_tables import Fibre
@@ -18,7 +17,7 @@ from csp.audits.intervals import intervals
 from csp.clock import UNLIMITED, Clock
 from csp.decoys.width import Wide
 from csp.errors import InputError, NoContributors, OutOfTime
-from csp.exact import units_text
+from csp.exact import Bools, Ints, units_text
 from csp.mechanism import Mechanism
 from csp.problem.problem import Problem
 from csp.release.completion import complete
@@ -36,7 +35,7 @@ _MOST_VALUES = 20_000_000
 _FIRST_VALUES, _KEPT_VALUES = 64, 4096
 """Values from 0 on that are asked about at first, and at most, to be remembered."""
 
-Answers = tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]
+Answers = tuple[Bools, Ints, Ints]
 """Whether values are primary (...), their levels (3, ...), and their costs (...)."""
 
 
@@ -58,10 +57,10 @@ class ValueRules:
     pattern, or does not agree with the marks.
     """
 
-    primary: NDArray[np.bool_]  # (k, s)
-    levels: NDArray[np.int64]  # (3, k, s) lower, upper and sliding protection level
-    cost: NDArray[np.int64]  # (k, s) as a secondary cell
-    allowed: NDArray[np.bool_]  # (k, s)
+    primary: Bools  # (k, s)
+    levels: Ints  # (3, k, s) lower, upper and sliding protection level
+    cost: Ints  # (k, s) as a secondary cell
+    allowed: Bools  # (k, s)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -70,9 +69,9 @@ class _Consistent:
 
     release: Release
     table: Table  # one of them
-    cells: NDArray[np.int64]  # (k,) suppressed cells
-    lower: NDArray[np.int64]  # (k,) this and the next are their integer feasibility intervals
-    upper: NDArray[np.int64]
+    cells: Ints  # (k,) suppressed cells
+    lower: Ints  # (k,) this and the next are their integer feasibility intervals
+    upper: Ints
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.cells)} suppressed cells)"
@@ -92,15 +91,15 @@ class PublicView(_Consistent):
     mechanism: Mechanism
     # None where the mechanism looks at more than the value of a cell, or ranges are very long.
     value_rules: ValueRules | None
-    hides: NDArray[np.bool_]  # (n,) cells that the mechanism may suppress
-    cost: NDArray[np.int64]  # (n,) as secondary cells of `table`
+    hides: Bools  # (n,) cells that the mechanism may suppress
+    cost: Ints  # (n,) as secondary cells of `table`
     shape: Shape
     net: Net | None  # the suppressed cells, if they are a network of up to 64
-    marks: NDArray[np.bool_] | None = None  # (k,) which suppressed cells are primary, if known
+    marks: Bools | None = None  # (k,) which suppressed cells are primary, if known
 
     @classmethod
     def of(
-        cls, release: Release, mechanism: Mechanism, *, marks: NDArray[np.bool_] | None = None,
+        cls, release: Release, mechanism: Mechanism, *, marks: Bools | None = None,
         clock: Clock = UNLIMITED, shape: Shape | None = None, answers: ValueAnswers | None = None,
     ) -> PublicView:  # fmt: skip
         """View a release through a mechanism.
@@ -283,9 +282,8 @@ def check_mechanism(mechanism: object, attack: str, instead: str) -> None:
 
 
 def _ranges(
-    release: Release, table: Table, clock: Clock,
-    known: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:  # fmt: skip
+    release: Release, table: Table, clock: Clock, known: tuple[Ints, Ints] | None = None,
+) -> tuple[Ints, Ints, Ints]:  # fmt: skip
     """Suppressed cells with their least and largest feasible values, worked out if not known."""
     lower, upper = known or feasible(table, release.pattern, clock)
     cells = np.flatnonzero(release.pattern)
@@ -301,9 +299,7 @@ def _ranges(
     return cells, lower, upper
 
 
-def _check_published(
-    release: Release, mechanism: Mechanism, table: Table, fixed: NDArray[np.bool_]
-) -> None:
+def _check_published(release: Release, mechanism: Mechanism, table: Table, fixed: Bools) -> None:
     try:
         primary = mechanism.requirements(table, fixed).primary
     except NoContributors as error:
@@ -358,8 +354,7 @@ class ValueAnswers:
         return f"ValueAnswers({self._mechanism!r})"
 
     def rules(
-        self, release: Release, table: Table, lower: NDArray[np.int64], upper: NDArray[np.int64],
-        clock: Clock,
+        self, release: Release, table: Table, lower: Ints, upper: Ints, clock: Clock,
     ) -> ValueRules | None:  # fmt: skip
         """Ask about every value of the suppressed cells, from `lower` to `upper` (k,).
 
@@ -384,9 +379,7 @@ class ValueAnswers:
         reached &= levels[2] <= high - low
         return ValueRules(primary, levels, cost, ~primary | reached)
 
-    def _of(
-        self, table: Table, cells: NDArray[np.int64], value: NDArray[np.int64], clock: Clock
-    ) -> Answers | None:
+    def _of(self, table: Table, cells: Ints, value: Ints, clock: Clock) -> Answers | None:
         """Answers for some values (k, s) of some cells; None if the time runs out first."""
         mechanism = self._mechanism
         if callable(mechanism.cost) or not all(
@@ -422,15 +415,14 @@ class ValueAnswers:
         return known
 
 
-def _taken(answers: Answers, place: NDArray[np.int64]) -> Answers:
+def _taken(answers: Answers, place: Ints) -> Answers:
     """Answers at some places."""
     primary, levels, cost = answers
     return primary.take(place), levels.take(place, axis=1), cost.take(place)
 
 
 def _values_in_place(
-    mechanism: Mechanism, table: Table, cells: NDArray[np.int64], value: NDArray[np.int64],
-    clock: Clock,
+    mechanism: Mechanism, table: Table, cells: Ints, value: Ints, clock: Clock,
 ) -> Answers | None:  # fmt: skip
     """Ask about values (k, s) in a table of the same labels, one of each cell at a time."""
     primary = np.zeros(value.shape, bool)
@@ -449,8 +441,7 @@ def _values_in_place(
 
 
 def _values_alone(
-    mechanism: Mechanism, table: Table, values: NDArray[np.int64], lower: NDArray[np.int64],
-    upper: NDArray[np.int64],
+    mechanism: Mechanism, table: Table, values: Ints, lower: Ints, upper: Ints,
 ) -> Answers:  # fmt: skip
     """Ask about values (s,), each as a cell by itself that need not be published."""
     size = len(values)
@@ -462,7 +453,7 @@ def _values_alone(
     return _asked(mechanism, cells, np.zeros(size, bool))
 
 
-def _asked(mechanism: Mechanism, table: Table, public: NDArray[np.bool_]) -> Answers:
+def _asked(mechanism: Mechanism, table: Table, public: Bools) -> Answers:
     """Which cells of a table are primary (n,), their levels (3, n), and costs (n,)."""
     asked = mechanism.requirements(table, public)
     levels = np.stack([asked.lpl, asked.upl, asked.spl]) * asked.primary

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacks.algorithm_known.matches import Algorithm, matches_of
 from attacks.fibre.consistent_tables import Fibre, check_size
 from csp.clock import Clock
 from csp.errors import InputError
+from csp.exact import Ints
 from csp.release.release import Release
 
 SAFE = "algorithm-safe"
@@ -42,7 +42,7 @@ class AlgorithmSafety:
     """
 
     verdict: str
-    cells: NDArray[np.int64]
+    cells: Ints
     probability: Chances
     naive: Chances
     change: tuple[Fraction, ...]

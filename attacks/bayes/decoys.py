@@ -11,14 +11,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacks.bayes.rule_table import RuleTable
 from csp.clock import UNLIMITED, Clock
 from csp.decoys.key import Key
 from csp.decoys.width import Wide
 from csp.errors import InputError, Unprotectable
-from csp.exact import exact
+from csp.exact import Bools, Floats, Ints, exact
 from csp.mechanism import Mechanism
 from csp.solve.order import label_order, reordered
 from csp.solve.small.batch import SmallSolver
@@ -82,9 +81,7 @@ class DecoyRule:
     def __repr__(self) -> str:
         return f"DecoyRule({self._decoys.public!r})"
 
-    def publish(
-        self, values: NDArray[np.int64], rng: np.random.Generator
-    ) -> NDArray[np.bool_] | None:
+    def publish(self, values: Ints, rng: np.random.Generator) -> Bools | None:
         """Protect values (n,) with a key that is drawn; None if they cannot be protected."""
         mechanism = replace(self._mechanism, defence=replace(self._decoys, key=key_from(rng)))
         try:
@@ -92,13 +89,7 @@ class DecoyRule:
         except Unprotectable:
             return None
 
-    def likelihood(
-        self,
-        pattern: NDArray[np.bool_],
-        values: NDArray[np.int64],
-        *,
-        clock: Clock = UNLIMITED,
-    ) -> NDArray[np.float64]:
+    def likelihood(self, pattern: Bools, values: Ints, *, clock: Clock = UNLIMITED) -> Floats:
         """Probability of a pattern for each of (t, n) values, up to a factor that all tables share.
 
         The tables are consistent with one release; every suppressed cell is wide.
@@ -140,8 +131,8 @@ class _Search:
     """Coin sets under which a pattern is published, for many tables of one release."""
 
     def __init__(
-        self, rule: DecoyRule, pattern: NDArray[np.bool_], cells: NDArray[np.int64],
-        values: NDArray[np.int64], primary: NDArray[np.bool_], clock: Clock,
+        self, rule: DecoyRule, pattern: Bools, cells: Ints,
+        values: Ints, primary: Bools, clock: Clock,
     ) -> None:  # fmt: skip
         self._clock = clock
         self._rule, self._pattern, self._cells = rule, pattern, cells
@@ -151,13 +142,13 @@ class _Search:
         status = np.where(pattern, rule._bare.status, "z")
         self._inner = SmallSolver(replace(rule._bare, status=status)) if len(cells) else None
 
-    def run(self, costs: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64]:
+    def run(self, costs: Ints, rng: np.random.Generator) -> Floats:
         """Probability over the coins, for the cost factors of one key."""
         if len(self._cells) <= EXACT_UP_TO:
             return self._summed(costs)
         return self._drawn(costs, rng)
 
-    def _summed(self, costs: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _summed(self, costs: Ints) -> Floats:
         """Sum over all coin sets, small ones first.
 
         If a set of required cells leads straight to the pattern, every larger one within it does:
@@ -194,7 +185,7 @@ class _Search:
         # Sets without a primary cell were left out; its coin does not matter, so scale them in.
         return np.asarray(settled / np.prod(np.where(self._primary, self._rates, 1.0), axis=1))
 
-    def _drawn(self, costs: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64]:
+    def _drawn(self, costs: Ints, rng: np.random.Generator) -> Floats:
         """Estimate the probability by weighted coin sets, so that rare ones are met as well.
 
         Half of the sets are drawn by the rates, half with coins that fall as often as not; each
@@ -215,9 +206,7 @@ class _Search:
         found = np.bincount(rows, (straight | detour) * np.tile(weight, t), t) / n
         return np.asarray(found + np.prod(self._rates))
 
-    def _leads(
-        self, rows: NDArray[np.int64], required: NDArray[np.bool_], costs: NDArray[np.int64]
-    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def _leads(self, rows: Ints, required: Bools, costs: Ints) -> tuple[Bools, Bools]:
         """Whether required cells lead to the pattern straight, or by way of narrower ones."""
         straight = np.zeros(len(rows), dtype=bool)
         detour = np.zeros(len(rows), dtype=bool)
@@ -227,9 +216,7 @@ class _Search:
             straight[span], detour[span] = self._some(rows[span], required[span], costs)
         return straight, detour
 
-    def _some(
-        self, rows: NDArray[np.int64], required: NDArray[np.bool_], costs: NDArray[np.int64]
-    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def _some(self, rows: Ints, required: Bools, costs: Ints) -> tuple[Bools, Bools]:
         rule = self._rule
         options: dict[str, Any] = {"lpl": 0, "upl": 0, "spl": rule._levels, "cost": costs}
         values = self._values[rows]
@@ -259,7 +246,7 @@ class _Search:
         return straight, detour
 
 
-def _times(flags: NDArray[np.bool_], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+def _times(flags: Bools, weight: Floats) -> Floats:
     """Product of many flags with weights, without a copy of all flags as floats."""
     out = np.zeros(len(flags))
     for begin in range(0, len(flags), 512):
@@ -267,7 +254,7 @@ def _times(flags: NDArray[np.bool_], weight: NDArray[np.float64]) -> NDArray[np.
     return out
 
 
-def _chance_of(coins: NDArray[np.bool_], rates: NDArray[np.float64]) -> NDArray[np.float64]:
+def _chance_of(coins: Bools, rates: Floats) -> Floats:
     """Probability of each coin set."""
     return np.asarray(np.prod(np.where(coins, rates, 1 - rates), axis=1))
 

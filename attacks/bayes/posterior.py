@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacks.algorithm_known.matches import match_test_of
 from attacks.algorithm_known.public_view import PublicView, check_mechanism
@@ -21,10 +20,11 @@ from attacks.fibre.consistent_tables import check_size
 from attacks.fibre.samples import draw
 from csp.clock import Clock
 from csp.errors import InputError
+from csp.exact import Bools, Floats, Ints
 from csp.mechanism import Mechanism
 from csp.release.release import Release
 
-Chance = Callable[[NDArray[np.int64]], NDArray[np.float64]]
+Chance = Callable[[Ints], Floats]
 """Log probability, up to a constant, that tables (t, k) are published with the pattern."""
 
 
@@ -54,11 +54,11 @@ class Posterior:
         Under decoys: keys whose costs were drawn for the average over all keys.
     """
 
-    cells: NDArray[np.int64]
-    values: tuple[NDArray[np.int64], ...]
-    probability: tuple[NDArray[np.float64], ...]
-    naive: tuple[NDArray[np.float64], ...]
-    sensitive: NDArray[np.float64]
+    cells: Ints
+    values: tuple[Ints, ...]
+    probability: tuple[Floats, ...]
+    naive: tuple[Floats, ...]
+    sensitive: Floats
     weight: float
     effective: float | None
     exact: bool
@@ -71,19 +71,17 @@ class Posterior:
         return f"Posterior({len(self.cells)} suppressed cells, {way})"
 
     @property
-    def mode(self) -> NDArray[np.int64]:
+    def mode(self) -> Ints:
         """Most probable value of each cell, the smallest of equals: (k,) int64."""
         pairs = zip(self.values, self.probability, strict=True)
         return np.array([v[np.argmax(p)] for v, p in pairs])
 
     @property
-    def mode_probability(self) -> NDArray[np.float64]:
+    def mode_probability(self) -> Floats:
         """Probability of the most probable value of each cell: (k,) float64."""
         return np.array([p.max() for p in self.probability])
 
-    def shortest(
-        self, mass: float = 0.95, *, naive: bool = False
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def shortest(self, mass: float = 0.95, *, naive: bool = False) -> tuple[Ints, Ints]:
         """Shortest interval of each cell that holds some probability; the lowest of equals.
 
         Parameters
@@ -218,7 +216,7 @@ def _under_decoys(view: PublicView, keys: int, seed: int, clock: Clock) -> Chanc
     """Log share of keys that publish a table like this, up to a constant."""
     rule = DecoyRule(view.mechanism, view.table, orders=keys, seed=seed)
 
-    def chance(tables: NDArray[np.int64]) -> NDArray[np.float64]:
+    def chance(tables: Ints) -> Floats:
         full = np.repeat(view.table.values[None], len(tables), axis=0)
         full[:, view.cells] = tables
         with np.errstate(divide="ignore"):
@@ -227,7 +225,7 @@ def _under_decoys(view: PublicView, keys: int, seed: int, clock: Clock) -> Chanc
     return chance
 
 
-def _primary(view: PublicView, tables: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _primary(view: PublicView, tables: Ints) -> Bools:
     """Which of the suppressed cells are primary in some tables."""
     rules = view.value_rules
     if rules is not None:
@@ -240,17 +238,14 @@ def _primary(view: PublicView, tables: NDArray[np.int64]) -> NDArray[np.bool_]:
 class ValueWeights:
     """Weights of tables summed by cell and value, scaled by the largest weight so far."""
 
-    def __init__(self, lower: NDArray[np.int64], upper: NDArray[np.int64]) -> None:
+    def __init__(self, lower: Ints, upper: Ints) -> None:
         self._lower = lower
         self._sums = [np.zeros(span) for span in (upper - lower + 1).tolist()]
         self._primary = np.zeros(len(lower))
         self._scale = -math.inf
         self._squares = 0.0
 
-    def add(
-        self, tables: NDArray[np.int64], logs: NDArray[np.float64],
-        primary: NDArray[np.bool_] | None = None,
-    ) -> None:  # fmt: skip
+    def add(self, tables: Ints, logs: Floats, primary: Bools | None = None) -> None:
         """Count tables with their log weights, and which of their cells are primary."""
         top = float(logs.max(initial=-math.inf))
         if top == -math.inf:
@@ -279,18 +274,16 @@ class ValueWeights:
         """Effective number of weighted draws (Kish)."""
         return float(self._sums[0].sum() ** 2 / self._squares) if self._squares else 0.0
 
-    def shares(self) -> tuple[NDArray[np.float64], ...]:
+    def shares(self) -> tuple[Floats, ...]:
         """Probabilities of each cell's values."""
         return tuple(s / s.sum() for s in self._sums)
 
-    def sensitive(self) -> NDArray[np.float64]:
+    def sensitive(self) -> Floats:
         """Probability that each cell is primary."""
         return np.asarray(self._primary / self._sums[0].sum())
 
 
-def shortest_interval(
-    values: NDArray[np.int64], chance: NDArray[np.float64], mass: float
-) -> tuple[int, int]:
+def shortest_interval(values: Ints, chance: Floats, mass: float) -> tuple[int, int]:
     """Find the ends of the shortest run of values with this probability (up to rounding)."""
     upto = np.concatenate([[0.0], np.cumsum(chance)])
     want = mass * upto[-1] * (1 - 1e-12)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.errors import InputError
+from csp.exact import Floats, Ints
 from csp.tables.table import Table
 
-Prior = Callable[[NDArray[np.int64]], NDArray[np.float64]]
+Prior = Callable[[Ints], Floats]
 """Log prior weights of values of one inner cell; cells are independent beforehand."""
 
 
-def uniform(values: NDArray[np.int64]) -> NDArray[np.float64]:
+def uniform(values: Ints) -> Floats:
     """All values are equally probable beforehand."""
     return np.zeros(len(values))
 
@@ -37,10 +37,10 @@ def normal_counts(mean: float, deviation: float) -> Prior:
         msg = f"deviation must be above 0, got {deviation!r}"
         raise InputError(msg)
 
-    def weights(values: NDArray[np.int64]) -> NDArray[np.float64]:
+    def weights(values: Ints) -> Floats:
         from scipy.special import log_ndtr
 
-        def log_mass(v: NDArray[np.float64]) -> NDArray[np.float64]:
+        def log_mass(v: Floats) -> Floats:
             # In the lower tail and in logarithms, or the far ends would be lost to rounding.
             far = -np.abs(v - mean)
             top, bottom = (log_ndtr((far + half) / deviation) for half in (0.5, -0.5))
@@ -63,10 +63,7 @@ class PriorWeights:
         If the prior gives anything else than one log weight for each value.
     """
 
-    def __init__(
-        self, table: Table, cells: NDArray[np.int64], lower: NDArray[np.int64],
-        upper: NDArray[np.int64], prior: Prior,
-    ) -> None:  # fmt: skip
+    def __init__(self, table: Table, cells: Ints, lower: Ints, upper: Ints, prior: Prior) -> None:
         self._lower = lower
         self._inner = np.flatnonzero(~table.margins[cells])
         self._tables = []
@@ -78,7 +75,7 @@ class PriorWeights:
                 raise InputError(msg)
             self._tables.append(found)
 
-    def __call__(self, tables: NDArray[np.int64]) -> NDArray[np.float64]:
+    def __call__(self, tables: Ints) -> Floats:
         """Log weights of (t, k) values of the suppressed cells: (t,)."""
         out = np.zeros(len(tables))
         for e, weights in zip(self._inner.tolist(), self._tables, strict=True):

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacks.bayes.posterior import ValueWeights, shortest_interval
 from attacks.bayes.priors import Prior, PriorWeights
@@ -22,6 +21,7 @@ from attacks.bayes.rule_table import RuleTable
 from attacks.fibre.consistent_tables import Fibre
 from attacks.fibre.samples import draw
 from csp.clock import UNLIMITED, Clock
+from csp.exact import Bools, Floats, Ints
 from csp.release.release import Release
 from csp.tables.table import Table
 
@@ -35,13 +35,7 @@ _FEWEST = 30
 class HasLikelihood(Protocol):
     """A publishing rule whose probabilities are known, such as `attacks.bayes.decoys.DecoyRule`."""
 
-    def likelihood(
-        self,
-        pattern: NDArray[np.bool_],
-        values: NDArray[np.int64],
-        *,
-        clock: Clock = UNLIMITED,
-    ) -> NDArray[np.float64]:
+    def likelihood(self, pattern: Bools, values: Ints, *, clock: Clock = UNLIMITED) -> Floats:
         """Probability, up to a common factor, that each of many whole tables has this pattern."""
         ...
 
@@ -73,9 +67,8 @@ class Risk:
 
 
 def risk_of(
-    rule: HasLikelihood, rules: RuleTable, table: Table, pattern: NDArray[np.bool_],
-    prior: Prior, *, max_tables: int = 20_000, draws: int = 1000, seed: int = 0,
-    clock: Clock = UNLIMITED,
+    rule: HasLikelihood, rules: RuleTable, table: Table, pattern: Bools, prior: Prior, *,
+    max_tables: int = 20_000, draws: int = 1000, seed: int = 0, clock: Clock = UNLIMITED,
 ) -> Risk:  # fmt: skip
     """Measure one release: what attackers see of the true table under a pattern.
 
@@ -138,6 +131,6 @@ def unsafe_shares(cells: Sequence[CellRisk], width: int) -> tuple[float, float]:
     return narrow / len(known), before / len(known)
 
 
-def _width(chance: NDArray[np.float64]) -> int:
+def _width(chance: Floats) -> int:
     low, high = shortest_interval(np.arange(len(chance)), chance, MASS)
     return high - low

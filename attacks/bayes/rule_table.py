@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from csp.errors import InputError
+from csp.exact import Bools, Ints
 from csp.mechanism import Mechanism
 from csp.solve.order import label_order, reordered
 from csp.solve.small.batch import SmallSolver
@@ -56,9 +56,7 @@ class RuleTable:
         self._primary = np.zeros((0, n), dtype=bool)
         self._levels = np.zeros((3, 0, n), dtype=np.int64)
 
-    def requirements(
-        self, values: NDArray[np.int64]
-    ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    def requirements(self, values: Ints) -> tuple[Bools, Ints]:
         """Primary cells of many tables, and their levels.
 
         Of values (t, n), what is primary (t, n) and the levels (3, t, n): lower, upper, sliding; 0
@@ -73,7 +71,7 @@ class RuleTable:
         each = np.arange(cells.shape[1])
         return self._primary[at, each], self._levels[:, at, each]
 
-    def patterns_of(self, values: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def patterns_of(self, values: Ints) -> tuple[Bools, Bools]:
         """Canonical patterns (t, n) of the tables with these values (t, n).
 
         Beside them, (t,), whether any pattern is safe: False where not even full suppression is.
@@ -84,11 +82,11 @@ class RuleTable:
         )
         return found.patterns[:, self._place], found.outcome == "proven"
 
-    def _by_label(self, values: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    def _by_label(self, values: Ints) -> tuple[Bools, Ints]:
         primary, levels = self.requirements(values)
         return primary[:, self._order], levels[:, :, self._order]
 
-    def _look_up(self, new: NDArray[np.int64]) -> None:
+    def _look_up(self, new: Ints) -> None:
         """Add values that have not come up before."""
         table = self.table
         primary, levels = [], []

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacks.algorithm_known.matches import Algorithm, matches_of
 from attacks.algorithm_known.public_view import check_exact
@@ -20,7 +19,7 @@ from attacks.fibre.feasible_intervals import feasible
 from csp.audits.intervals import intervals
 from csp.clock import Clock
 from csp.errors import InputError
-from csp.exact import UNBOUNDED
+from csp.exact import UNBOUNDED, Bools, Floats, Ints
 from csp.names.calls import check_choice
 from csp.release.completion import agreeing
 from csp.release.release import Release
@@ -134,9 +133,7 @@ def parameter_bounds(
     )  # fmt: skip
 
 
-def _ends(
-    table: Table, pattern: NDArray[np.bool_], clock: Clock, *, integer: bool
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _ends(table: Table, pattern: Bools, clock: Clock, *, integer: bool) -> tuple[Floats, Floats]:
     """Least and largest value of each suppressed cell; infinite where there is no end."""
     found = intervals(table, pattern, time_limit=clock.seconds).require_exact()
     low, high = found.lower[pattern], found.upper[pattern]
@@ -147,9 +144,8 @@ def _ends(
 
 
 def _widths(
-    release: Release, table: Table, ends: tuple[NDArray[np.float64], NDArray[np.float64]],
-    clock: Clock, *, integer: bool,
-) -> NDArray[np.float64]:  # fmt: skip
+    release: Release, table: Table, ends: tuple[Floats, Floats], clock: Clock, *, integer: bool,
+) -> Floats:  # fmt: skip
     """Width of the interval that a rule may have promised to each suppressed cell.
 
     Ranges that were published in place of values may have been chosen after the pattern, so that
@@ -181,9 +177,9 @@ class MechanismPosterior:
         that leaves no candidate possible.
     """
 
-    matches: NDArray[np.int64]
-    possible: NDArray[np.bool_]
-    probability: NDArray[np.float64]
+    matches: Ints
+    possible: Bools
+    probability: Floats
 
     def __repr__(self) -> str:
         r, c = self.matches.shape
@@ -278,7 +274,7 @@ def mechanism_posterior(
     return MechanismPosterior(matches, np.asarray((matches > 0).all(axis=0)), shares)
 
 
-def _shares(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+def _shares(logs: Floats) -> Floats:
     """Probabilities of logarithms of weights; NaN where no weight is left."""
     most = logs.max()
     if most == -np.inf:

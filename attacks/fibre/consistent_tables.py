@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from attacks.fibre import kernel_walk
@@ -22,6 +21,7 @@ from attacks.fibre.kernel_basis import kernel
 from csp.attacker.view import components
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError
+from csp.exact import Ints
 from csp.release.completion import complete
 from csp.release.release import Release
 from csp.tables.table import Table
@@ -34,23 +34,23 @@ _NODES = 50_000
 class Part:
     """Suppressed cells that relations connect, and the equations that bind them."""
 
-    cells: NDArray[np.int64]  # (k,) positions among the suppressed cells of the release
+    cells: Ints  # (k,) positions among the suppressed cells of the release
     matrix: csr_array  # (r, k)
-    origin: NDArray[np.int64]  # (k,) one solution
-    lower: NDArray[np.int64]  # (k,) this and the next are integer feasibility intervals
-    upper: NDArray[np.int64]
+    origin: Ints  # (k,) one solution
+    lower: Ints  # (k,) this and the next are integer feasibility intervals
+    upper: Ints
 
     @property
-    def right(self) -> NDArray[np.int64]:
+    def right(self) -> Ints:
         """Right side of the equations, shape (r,)."""
         return np.asarray(self.matrix @ self.origin)
 
     @cached_property
-    def kernel(self) -> NDArray[np.int64]:
+    def kernel(self) -> Ints:
         """Basis of the integer kernel, shape (k, d); see `attacks.fibre.kernel`."""
         return kernel(self.matrix)
 
-    def tables(self, clock: Clock = UNLIMITED) -> Iterator[NDArray[np.int64]]:
+    def tables(self, clock: Clock = UNLIMITED) -> Iterator[Ints]:
         """Yield blocks (t, k) of all solutions, each once: the origin plus kernel vectors.
 
         Raises
@@ -105,13 +105,13 @@ class Fibre:
         release: Release,
         table: Table | None = None,
         *,
-        bounds: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
+        bounds: tuple[Ints, Ints] | None = None,
         time_limit: float | None = None,
     ) -> None:
         clock = Clock.of(time_limit)
         self.release = release
         self.table = complete(release, time_limit=clock.seconds) if table is None else table
-        self.cells: NDArray[np.int64] = np.flatnonzero(release.pattern)
+        self.cells: Ints = np.flatnonzero(release.pattern)
         self.lower, self.upper = bounds or feasible(self.table, release.pattern, clock)
         self._counters: list[Counter] | None = None
 
@@ -129,17 +129,17 @@ class Fibre:
         return tuple(parts)
 
     @property
-    def bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def bounds(self) -> tuple[Ints, Ints]:
         """Integer feasibility intervals of the suppressed cells: lower, upper (k,)."""
         return self.lower, self.upper
 
     @property
-    def origin(self) -> NDArray[np.int64]:
+    def origin(self) -> Ints:
         """The fixed solution: one consistent table, (k,) int64 over the suppressed cells."""
         return np.asarray(self.table.values[self.cells])
 
     @property
-    def kernel(self) -> NDArray[np.int64]:
+    def kernel(self) -> Ints:
         """Basis of the integer kernel, (k, d) int64: the directions in which tables differ.
 
         Tables are listed along these vectors from `origin` (Minami and Abe 2019, Section 3.2).
@@ -192,12 +192,12 @@ class Fibre:
             self._counters = found
         return self._counters
 
-    def __iter__(self) -> Iterator[NDArray[np.int64]]:
+    def __iter__(self) -> Iterator[Ints]:
         """Yield the values of the suppressed cells in each table: (k,) int64."""
         for block in self.blocks():
             yield from block
 
-    def blocks(self, *, time_limit: float | None = None) -> Iterator[NDArray[np.int64]]:
+    def blocks(self, *, time_limit: float | None = None) -> Iterator[Ints]:
         """Yield all tables in blocks of (t, k) int64.
 
         Parameters

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from csp.attacker.elimination import entries
 from csp.clock import UNLIMITED, Clock
+from csp.exact import Ints
 
 _TURNS = 1024
 """Values between two looks at the clock."""
@@ -35,8 +35,8 @@ class Counter:
     """
 
     def __init__(
-        self, matrix: csr_array, right: NDArray[np.int64], lower: NDArray[np.int64],
-        upper: NDArray[np.int64], max_states: int, clock: Clock = UNLIMITED,
+        self, matrix: csr_array, right: Ints, lower: Ints,
+        upper: Ints, max_states: int, clock: Clock = UNLIMITED,
     ) -> None:  # fmt: skip
         columns = matrix.T.tocsr()
         self._rows = [entries(columns, cell) for cell in range(matrix.shape[1])]
@@ -73,7 +73,7 @@ class Counter:
         self._ways.reverse()
         self.total = self._ways[0][0]
 
-    def draw(self, rng: np.random.Generator) -> NDArray[np.int64]:
+    def draw(self, rng: np.random.Generator) -> Ints:
         """Draw one solution (k,); all are equally likely."""
         x = np.zeros(len(self.order), dtype=np.int64)
         # Its number among all; what is left of it is its number among those that begin alike.

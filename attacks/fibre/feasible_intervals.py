@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacks.fibre import kernel_walk
 from attacks.fibre.kernel_basis import kernel
@@ -11,14 +10,13 @@ from csp.attacker import components
 from csp.audits.intervals import intervals
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, InputError
+from csp.exact import Bools, Floats, Ints
 from csp.tables.table import Table
 
 _MOST_NODES = 200_000
 
 
-def feasible(
-    table: Table, pattern: NDArray[np.bool_], clock: Clock = UNLIMITED
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def feasible(table: Table, pattern: Bools, clock: Clock = UNLIMITED) -> tuple[Ints, Ints]:
     """Least and largest whole number that each suppressed cell can be; proved.
 
     The table may be any completion of the release.
@@ -45,9 +43,7 @@ def feasible(
     return low[cells].astype(np.int64), high[cells].astype(np.int64)
 
 
-def _proved_ends(
-    table: Table, pattern: NDArray[np.bool_], clock: Clock
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _proved_ends(table: Table, pattern: Bools, clock: Clock) -> tuple[Floats, Floats]:
     """Find ends over integers; where there is no linear proof, by an exhaustive search."""
     whole = intervals(table, pattern, integer=True, time_limit=clock.seconds)
     low, high = whole.lower.copy(), whole.upper.copy()
@@ -77,9 +73,7 @@ def _proved_ends(
     return low, high
 
 
-def _solution(
-    vectors: NDArray[np.int64], origin: NDArray[np.int64], ranges: NDArray[np.int64], name: str
-) -> NDArray[np.int64] | None:
+def _solution(vectors: Ints, origin: Ints, ranges: Ints, name: str) -> Ints | None:
     """One whole-number solution within ranges; None if there is none.
 
     Raises

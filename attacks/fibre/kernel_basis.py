@@ -11,19 +11,18 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from csp.attacker.integer_matrices import generates_whole_lattice, short_basis
 from csp.attacker.view import graph_parts
 from csp.errors import CertificateError, InputError
+from csp.exact import Ints
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-def kernel(
-    relations: csr_array | NDArray[np.int64], support: ArrayLike | None = None
-) -> NDArray[np.int64]:
+def kernel(relations: csr_array | Ints, support: ArrayLike | None = None) -> Ints:
     """Basis of the integer vectors on some cells that satisfy every relation.
 
     Parameters
@@ -61,7 +60,7 @@ def kernel(
         msg = f"the support has shape {flags.shape}; {n} cells need ({n},)"
         raise InputError(msg)
     cells = np.flatnonzero(flags)
-    columns: list[NDArray[np.int64]] = []
+    columns: list[Ints] = []
     for part, rows in graph_parts(csr_array(matrix[:, cells])):
         block = matrix[rows][:, cells[part]].toarray().tolist() if len(rows) else []
         for vector in short_basis(_null_lattice(block, len(part))):
@@ -75,14 +74,14 @@ def kernel(
     return np.stack(columns, axis=1) if columns else np.zeros((n, 0), dtype=np.int64)
 
 
-def with_pairs(basis: NDArray[np.int64]) -> NDArray[np.int64]:
+def with_pairs(basis: Ints) -> Ints:
     """Rows: the columns of a basis (k, d), and sums and differences of any two of them."""
     vectors = basis.T
     pairs = (a + sign * b for a, b in combinations(vectors, 2) for sign in (1, -1))
     return np.vstack([vectors, *pairs])
 
 
-def check_whole(basis: NDArray[np.int64]) -> None:
+def check_whole(basis: Ints) -> None:
     """Check that vectors (k, d) generate every integer vector of the space that they span.
 
     Raises

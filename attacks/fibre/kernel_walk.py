@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacks.fibre.kernel_basis import check_whole
 from attacks.fibre.projections import echelon, project
 from csp.clock import Clock
 from csp.compiled import Kernels
+from csp.exact import Ints
 
 DEPTH, NODES, KEPT = 0, 1, 2
 
@@ -29,15 +29,15 @@ _FAR = np.int64(2**62)
 class Walk(NamedTuple):
     """All tables ``x + sum_j lambda_j b_j`` within bounds, and where a walk through them stands."""
 
-    basis: NDArray[np.int64]  # (d, k) echelon basis of the kernel, one vector a row
-    points: NDArray[np.int64]  # (d, k) the table before each coefficient is chosen
-    chosen: NDArray[np.int64]  # (d,) next value of each coefficient
-    last: NDArray[np.int64]  # (d,) its last value
-    left: NDArray[np.int64]  # (m, d) this and the next two bound each coefficient; see `Bounds`
-    right: NDArray[np.int64]  # (m,)
-    begin: NDArray[np.int64]  # (d + 1,)
-    kept: NDArray[np.int64]  # (c, k) tables found
-    state: NDArray[np.int64]  # (3,) depth (-1: over), nodes, rows of `kept` in use
+    basis: Ints  # (d, k) echelon basis of the kernel, one vector a row
+    points: Ints  # (d, k) the table before each coefficient is chosen
+    chosen: Ints  # (d,) next value of each coefficient
+    last: Ints  # (d,) its last value
+    left: Ints  # (m, d) this and the next two bound each coefficient; see `Bounds`
+    right: Ints  # (m,)
+    begin: Ints  # (d + 1,)
+    kept: Ints  # (c, k) tables found
+    state: Ints  # (3,) depth (-1: over), nodes, rows of `kept` in use
 
 
 def set_range(w: Walk, t: int) -> bool:
@@ -89,10 +89,7 @@ def walk(w: Walk, nodes: int) -> None:
             w.state[DEPTH] = t + 1
 
 
-def start(
-    vectors: NDArray[np.int64], origin: NDArray[np.int64], lower: NDArray[np.int64],
-    upper: NDArray[np.int64], kept: int,
-) -> Walk:  # fmt: skip
+def start(vectors: Ints, origin: Ints, lower: Ints, upper: Ints, kept: int) -> Walk:
     """Walk from its beginning; it is over (depth -1) if there is no table for certain.
 
     `vectors` (k, d) are a basis of the integer kernel; `origin` satisfies the relations, within
@@ -131,7 +128,7 @@ def go_on(search: Walk, nodes: int) -> None:
     KERNELS.run("walk", search, min(nodes, _FEW_NODES) if small else nodes, small=small)
 
 
-def tables_of(search: Walk, nodes: int, clock: Clock) -> Iterator[NDArray[np.int64]]:
+def tables_of(search: Walk, nodes: int, clock: Clock) -> Iterator[Ints]:
     """Yield the tables of a walk in blocks (t, k); between them it goes on for some nodes.
 
     Raises

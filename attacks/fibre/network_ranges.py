@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.compiled import Kernels
+from csp.exact import Ints
 from csp.solve.small import kernels
 from csp.solve.small.flow import (
     FLOW,
@@ -28,7 +29,7 @@ from csp.solve.small.flow import (
 )
 
 
-def on_cycles(net: Net, flow: NDArray[np.int64], inside: Any) -> Any:
+def on_cycles(net: Net, flow: Ints, inside: Any) -> Any:
     """Cells that lie on a cycle of some cells; the others have one value once these are fixed."""
     out = NONE
     left = inside
@@ -43,7 +44,7 @@ def on_cycles(net: Net, flow: NDArray[np.int64], inside: Any) -> Any:
     return out
 
 
-def choose_order(net: Net, flow: NDArray[np.int64], order: NDArray[np.int64]) -> int:
+def choose_order(net: Net, flow: Ints, order: Ints) -> int:
     """Write cells to fix one after the other, until all others follow; returns their number.
 
     The next one is on a cycle and leaves as few cells on cycles as possible.
@@ -68,10 +69,7 @@ def choose_order(net: Net, flow: NDArray[np.int64], order: NDArray[np.int64]) ->
     return count
 
 
-def update_slack(
-    bounds: NDArray[np.int64], x: NDArray[np.int64], slack: NDArray[np.int64],
-    moves: NDArray[np.uint64], e: int,
-) -> None:  # fmt: skip
+def update_slack(bounds: Ints, x: Ints, slack: Ints, moves: NDArray[np.uint64], e: int) -> None:
     """Update how far a cell can move up and down."""
     bit = ONE << np.uint64(e)
     slack[0, e] = bounds[1, e] - x[e]
@@ -84,8 +82,7 @@ def update_slack(
 
 
 def follow_flow(
-    bounds: NDArray[np.int64], x: NDArray[np.int64], slack: NDArray[np.int64],
-    moves: NDArray[np.uint64], flow: NDArray[np.int64], touched: Any,
+    bounds: Ints, x: Ints, slack: Ints, moves: NDArray[np.uint64], flow: Ints, touched: Any,
 ) -> None:  # fmt: skip
     """Move cells by the flow that touched them, of which none is left."""
     while touched != NONE:
@@ -97,9 +94,8 @@ def follow_flow(
 
 
 def set_cell(
-    net: Net, bounds: NDArray[np.int64], x: NDArray[np.int64], slack: NDArray[np.int64],
-    moves: NDArray[np.uint64], flow: NDArray[np.int64], found: NDArray[np.uint64],
-    inside: Any, cell: int, value: int,
+    net: Net, bounds: Ints, x: Ints, slack: Ints, moves: NDArray[np.uint64], flow: Ints,
+    found: NDArray[np.uint64], inside: Any, cell: int, value: int,
 ) -> None:  # fmt: skip
     """Set a cell to a value within its range; cells off `inside` stay."""
     way = 0 if value > x[cell] else 1
@@ -114,8 +110,8 @@ def set_cell(
 
 
 def cell_ranges(
-    net: Net, x: NDArray[np.int64], slack: NDArray[np.int64], moves: NDArray[np.uint64],
-    flow: NDArray[np.int64], found: NDArray[np.uint64], inside: Any, ends: NDArray[np.int64],
+    net: Net, x: Ints, slack: Ints, moves: NDArray[np.uint64],
+    flow: Ints, found: NDArray[np.uint64], inside: Any, ends: Ints,
 ) -> Any:  # fmt: skip
     """Ranges of all cells; those off `inside` have one value. Returns the cells with more."""
     arcs = Arcs(net.ends, net.star, slack, moves, flow, found)
@@ -134,9 +130,8 @@ def cell_ranges(
 
 
 def complete_flow(
-    net: Net, bounds: NDArray[np.int64], x: NDArray[np.int64], lacks: NDArray[np.int64],
-    joint: NDArray[np.int64], slack: NDArray[np.int64], moves: NDArray[np.uint64],
-    flow: NDArray[np.int64], found: NDArray[np.uint64], ends: NDArray[np.int64],
+    net: Net, bounds: Ints, x: Ints, lacks: Ints, joint: Ints, slack: Ints,
+    moves: NDArray[np.uint64], flow: Ints, found: NDArray[np.uint64], ends: Ints,
 ) -> bool:  # fmt: skip
     """Change values within bounds until every node has the flow that it lacks, and range all cells.
 
@@ -167,7 +162,7 @@ def complete_flow(
     return True
 
 
-def flow_workspace(net: Net) -> NDArray[np.int64]:
+def flow_workspace(net: Net) -> Ints:
     """Make room for the flows of a network (`csp.solve.small.flow.Work.flow`)."""
     return np.zeros((3, max(net.star.shape[1], MOST)), dtype=np.int64)
 

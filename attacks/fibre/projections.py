@@ -15,10 +15,10 @@ from operator import mul
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.attacker.integer_matrices import inverse
 from csp.errors import InputError
+from csp.exact import Ints
 
 _MOST_PAIRS = 100
 """Pairs of inequalities that one elimination combines at most; the ranges are wider beyond. (2,000
@@ -34,13 +34,13 @@ class Bounds(NamedTuple):
     Rows of coefficient t have entries at 0 to t only, and one at t.
     """
 
-    left: NDArray[np.int64]  # (m, d)
-    right: NDArray[np.int64]  # (m,)
-    start: NDArray[np.int64]  # (d + 1,) where the rows of each coefficient begin
+    left: Ints  # (m, d)
+    right: Ints  # (m,)
+    start: Ints  # (d + 1,) where the rows of each coefficient begin
     possible: bool  # False if the cells leave no table, not even of fractions
 
 
-def echelon(basis: NDArray[np.int64], order: Iterable[int]) -> list[list[int]]:
+def echelon(basis: Ints, order: Iterable[int]) -> list[list[int]]:
     """Basis of the same lattice in which each vector moves a cell that no later one moves.
 
     Unimodular steps only (column Hermite form, but for the entries before the pivots). The columns
@@ -79,10 +79,7 @@ class _Inequality:
         return self.made_of.bit_count()
 
 
-def project(
-    basis: list[list[int]], origin: NDArray[np.int64], lower: NDArray[np.int64],
-    upper: NDArray[np.int64],
-) -> Bounds:  # fmt: skip
+def project(basis: list[list[int]], origin: Ints, lower: Ints, upper: Ints) -> Bounds:
     """Project what the cells allow onto the first coefficients, for each number of them.
 
     Every inequality holds for all tables within the ranges, so none is lost; where too many would

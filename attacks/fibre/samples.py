@@ -10,7 +10,6 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacks.fibre.consistent_tables import Fibre
 from attacks.fibre.kernel_basis import kernel, with_pairs
@@ -18,6 +17,7 @@ from csp.attacker.flow import as_network
 from csp.attacker.view import View
 from csp.clock import UNLIMITED, Clock
 from csp.compiled import Kernels
+from csp.exact import Floats, Ints
 
 _CYCLES = 2000
 _STEPS_EACH = 4
@@ -45,7 +45,7 @@ class Draws:
         Whether the chain is known to reach every table.
     """
 
-    tables: NDArray[np.int64]
+    tables: Ints
     effective: float
     exact: bool
     connected: bool
@@ -110,9 +110,8 @@ def draw(
 
 
 def _chained(
-    fibre: Fibre, moves: NDArray[np.int64], x: NDArray[np.int64], size: int,
-    rng: np.random.Generator, clock: Clock,
-) -> NDArray[np.int64]:  # fmt: skip
+    fibre: Fibre, moves: Ints, x: Ints, size: int, rng: np.random.Generator, clock: Clock,
+) -> Ints:  # fmt: skip
     """Go on along a chain from x, which changes, for some tables or until the time runs out.
 
     Raises
@@ -137,7 +136,7 @@ def _chained(
     return tables
 
 
-def moves_of(fibre: Fibre, clock: Clock = UNLIMITED) -> tuple[NDArray[np.int64], bool]:
+def moves_of(fibre: Fibre, clock: Clock = UNLIMITED) -> tuple[Ints, bool]:
     """Directions (m, k) of a chain, and whether they are known to connect the fibre."""
     view = View.of(fibre.table, fibre.release.pattern)
     cycles = _cycles(view, clock)
@@ -147,7 +146,7 @@ def moves_of(fibre: Fibre, clock: Clock = UNLIMITED) -> tuple[NDArray[np.int64],
     return with_pairs(basis), False
 
 
-def _cycles(view: View, clock: Clock) -> list[NDArray[np.int64]] | None:
+def _cycles(view: View, clock: Clock) -> list[Ints] | None:
     """List the simple cycles of a network; None if it is none, or there are very many."""
     import networkx as nx
 
@@ -182,9 +181,8 @@ def _cycles(view: View, clock: Clock) -> list[NDArray[np.int64]] | None:
 
 
 def run_chain(
-    x: NDArray[np.int64], moves: NDArray[np.int64], lower: NDArray[np.int64],
-    upper: NDArray[np.int64], which: NDArray[np.int64], where: NDArray[np.float64], each: int,
-    out: NDArray[np.int64],
+    x: Ints, moves: Ints, lower: Ints, upper: Ints, which: Ints, where: Floats, each: int,
+    out: Ints,
 ) -> None:  # fmt: skip
     """Hit and run: a direction, then any of the steps that it allows (plain; see `KERNELS`).
 
@@ -210,7 +208,7 @@ def run_chain(
             out[(s + 1) // each - 1] = x
 
 
-def _effective(tables: NDArray[np.int64]) -> float:
+def _effective(tables: Ints) -> float:
     """Effective sample size of the worst cell (initial positive sequence, Geyer 1992)."""
     size = len(tables)
     worst = float(size)

@@ -11,11 +11,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacks.fibre.network_ranges import KERNELS, flow_workspace
 from csp.attacker.flow import ENDLESS, Network, as_network
 from csp.attacker.view import NOTHING, View
+from csp.exact import Bools, Ints
 from csp.release.release import Release
 from csp.solve.order import label_order
 from csp.solve.small.flow import MOST, Net
@@ -30,7 +30,7 @@ _FURTHEST = ENDLESS // 2
 """Ends beyond this are those of cells without a bound: 64 cells with bounds add up to less."""
 
 
-def network_of(table: Table, pattern: NDArray[np.bool_]) -> Net | None:
+def network_of(table: Table, pattern: Bools) -> Net | None:
     """Suppressed cells as a network of at most 64 cells, or None if they are not one."""
     return None if pattern.sum() > MOST else net_of(View.of(table, pattern))
 
@@ -40,9 +40,9 @@ class Ranged:
     """One table that agrees with a release, and the least and largest values: each (k,) int64."""
 
     net: Net  # the suppressed cells
-    values: NDArray[np.int64]
-    lower: NDArray[np.int64]
-    upper: NDArray[np.int64]
+    values: Ints
+    lower: Ints
+    upper: Ints
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,7 +75,7 @@ class Shape:
         )
 
     @cached_property
-    def order(self) -> NDArray[np.int64]:
+    def order(self) -> Ints:
         """Cells in the order of their labels: (n,) int64."""
         return label_order(self)
 

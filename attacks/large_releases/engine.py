@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacks.large_releases.interior_point import interior_point, reach_around
 from attacks.large_releases.kernel_vectors import unmoved
@@ -18,7 +17,7 @@ from attacks.large_releases.windows import OpenPart
 from attacks.release_alone.bound_proofs import Proof
 from csp.clock import Clock
 from csp.errors import InputError
-from csp.exact import bounds_to_ends
+from csp.exact import Bools, Floats, Ints, bounds_to_ends
 from csp.release.completion import ONLY_FRACTIONS, check_published
 from csp.release.release import Release
 
@@ -70,18 +69,18 @@ class LargeDisclosure:
     """
 
     release: Release
-    cells: NDArray[np.int64]
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
-    linear: NDArray[np.bool_]
-    exact: NDArray[np.bool_]
-    whole: NDArray[np.bool_]
+    cells: Ints
+    lower: Floats
+    upper: Floats
+    linear: Bools
+    exact: Bools
+    whole: Bools
     settled: bool
-    point: NDArray[np.float64] | None
-    reach: NDArray[np.float64]
-    looked_at: NDArray[np.bool_]
+    point: Floats | None
+    reach: Floats
+    looked_at: Bools
     unfinished: tuple[str, ...]
-    _rows: NDArray[np.int64]
+    _rows: Ints
     _bounds: Bounds
     _turns: tuple[Combinations, ...]
 
@@ -97,7 +96,7 @@ class LargeDisclosure:
         """Relations between the suppressed cells."""
         return self._bounds.system
 
-    def open_part(self) -> tuple[NDArray[np.int64], OpenPart]:
+    def open_part(self) -> tuple[Ints, OpenPart]:
         """Cells that are not known, by position, and the relations between them."""
         return open_part(self.system, self._bounds)
 
@@ -192,8 +191,8 @@ whole numbers)
 class _Search:
     """Relations and bounds in turns."""
 
-    cells: NDArray[np.int64]
-    rows: NDArray[np.int64]
+    cells: Ints
+    rows: Ints
     bounds: Bounds
     clock: Clock
     progress: Callable[[str], None]
@@ -201,11 +200,11 @@ class _Search:
     rng: np.random.Generator
     turns: list[Combinations]
     unfinished: list[str]
-    exact: NDArray[np.bool_]
-    reach: NDArray[np.float64]
-    looked_at: NDArray[np.bool_]
+    exact: Bools
+    reach: Floats
+    looked_at: Bools
     settled: bool = False
-    point: NDArray[np.float64] | None = None
+    point: Floats | None = None
 
     @classmethod
     def of(
@@ -227,7 +226,7 @@ class _Search:
         )  # fmt: skip
 
     @property
-    def known(self) -> NDArray[np.bool_]:
+    def known(self) -> Bools:
         return self.bounds.fixed
 
     def run(self) -> None:
@@ -265,7 +264,7 @@ class _Search:
                 return left
         return left
 
-    def _turn(self, known: NDArray[np.bool_], what: str) -> bool:
+    def _turn(self, known: Bools, what: str) -> bool:
         """Find and prove what relations give besides what is known; whether candidates are left."""
         if self.clock.over:
             return True
@@ -354,7 +353,7 @@ class _Search:
         self.looked_at &= ~self.known
 
 
-def open_part(system: System, bounds: Bounds) -> tuple[NDArray[np.int64], OpenPart]:
+def open_part(system: System, bounds: Bounds) -> tuple[Ints, OpenPart]:
     """Return the cells that are not known, and the relations between them."""
     known = bounds.fixed
     keep = np.flatnonzero(~known)
@@ -364,7 +363,7 @@ def open_part(system: System, bounds: Bounds) -> tuple[NDArray[np.int64], OpenPa
     return keep, OpenPart(left[rows][:, keep], right[rows], bounds.lower[keep], bounds.upper[keep])
 
 
-def _reduced(matrix: csr_array, known: NDArray[np.bool_]) -> csr_array:
+def _reduced(matrix: csr_array, known: Bools) -> csr_array:
     """Return a matrix without the entries of some columns."""
     found: Any = matrix.copy()
     found.data[known[found.indices]] = 0

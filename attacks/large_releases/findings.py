@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacks.descriptions import joined, relation_name
 from attacks.large_releases.engine import LargeDisclosure
 from attacks.large_releases.parallel_cells import ParallelCells
 from attacks.large_releases.widths import Widths
+from csp.exact import Ints
 
 _NAMED = 8
 """Relations of a reason that are named; of a longer one their number is said."""
 
 
-def reasons_of(found: LargeDisclosure, cells: NDArray[np.int64]) -> dict[int, str]:
+def reasons_of(found: LargeDisclosure, cells: Ints) -> dict[int, str]:
     """Say how known cells follow, in relations, without values."""
     said = {}
     for cell in cells.tolist():

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacks.large_releases.kernel_vectors import factor
 from csp.clock import UNLIMITED, Clock
-from csp.exact import UNBOUNDED
+from csp.exact import UNBOUNDED, Bools, Floats, Ints
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -57,14 +56,13 @@ class InteriorPoint:
         found: relations hold and every cell has room on both sides, as far as floats tell.
     """
 
-    values: NDArray[np.float64]
+    values: Floats
     steps: int
-    cramped: NDArray[np.bool_] | None
+    cramped: Bools | None
 
 
 def interior_point(
-    matrix: csr_array, right: NDArray[np.int64], lower: NDArray[np.int64],
-    upper: NDArray[np.int64], clock: Clock = UNLIMITED,
+    matrix: csr_array, right: Ints, lower: Ints, upper: Ints, clock: Clock = UNLIMITED,
 ) -> InteriorPoint:  # fmt: skip
     """Find a point with room on both sides of every cell by Newton steps of the log barrier.
 
@@ -118,9 +116,8 @@ def interior_point(
 
 
 def reach_around(
-    matrix: csr_array, point: NDArray[np.float64], lower: NDArray[np.float64],
-    upper: NDArray[np.float64], clock: Clock = UNLIMITED,
-) -> NDArray[np.float64]:  # fmt: skip
+    matrix: csr_array, point: Floats, lower: Floats, upper: Floats, clock: Clock = UNLIMITED,
+) -> Floats:  # fmt: skip
     """Estimate how far each cell can move from a point with room.
 
     All of the ellipsoid of the log barrier around the point is consistent with the release. How far

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from csp.exact import Bools, Floats
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -24,7 +25,7 @@ _STILL = 1e-7
 zero is about 1e-12, and few others come that close to it in all of several vectors."""
 
 
-def factor(matrix: csr_array, weights: NDArray[np.float64] | None = None) -> Any:
+def factor(matrix: csr_array, weights: Floats | None = None) -> Any:
     """Factor ``A W A'`` with a small ridge: a symmetric positive definite system.
 
     Parameters
@@ -50,7 +51,7 @@ def factor(matrix: csr_array, weights: NDArray[np.float64] | None = None) -> Any
     )
 
 
-def kernel_vectors(matrix: csr_array, count: int, rng: np.random.Generator) -> NDArray[np.float64]:
+def kernel_vectors(matrix: csr_array, count: int, rng: np.random.Generator) -> Floats:
     """Draw vectors with ``A z = 0`` by projecting normal ones.
 
     Parameters
@@ -72,7 +73,7 @@ def kernel_vectors(matrix: csr_array, count: int, rng: np.random.Generator) -> N
     return found
 
 
-def unmoved(matrix: csr_array, rng: np.random.Generator, count: int = 3) -> NDArray[np.bool_]:
+def unmoved(matrix: csr_array, rng: np.random.Generator, count: int = 3) -> Bools:
     """Cells that no random kernel vector moves: candidates for being known by the relations."""
     if not matrix.shape[0] or not matrix.shape[1]:
         return np.zeros(matrix.shape[1], bool)

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacks.large_releases.engine import LargeDisclosure
 from attacks.large_releases.kernel_vectors import kernel_vectors
 from attacks.large_releases.proofs import combinations_of
 from attacks.large_releases.signed_classes import signed_classes
 from csp.clock import UNLIMITED, Clock
+from csp.exact import Bools, Ints
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -41,14 +41,14 @@ class ParallelCells:
         1 or -1: cells of the same sign have a known difference, others a known sum.
     """
 
-    cells: NDArray[np.int64]
-    classes: NDArray[np.int64]
-    signs: NDArray[np.int64]
+    cells: Ints
+    classes: Ints
+    signs: Ints
 
     def __repr__(self) -> str:
         return f"ParallelCells({len(self.cells)} cells, {len(np.unique(self.classes))} classes)"
 
-    def groups(self) -> Iterator[NDArray[np.int64]]:
+    def groups(self) -> Iterator[Ints]:
         """Cells of each class that has several."""
         order = np.argsort(self.classes, kind="stable")
         cuts = np.flatnonzero(np.diff(self.classes[order])) + 1
@@ -63,7 +63,7 @@ class ParallelCells:
         both = (np.bincount(place[self.signs == s], minlength=len(self.cells)) for s in (1, -1))
         return int(np.prod(np.array([*both]), axis=0).sum())
 
-    def learned_by(self, alone: NDArray[np.bool_]) -> dict[int, tuple[int, ...]]:
+    def learned_by(self, alone: Bools) -> dict[int, tuple[int, ...]]:
         """Say which cells those learn who know one.
 
         Parameters
@@ -108,9 +108,7 @@ def parallel_cells(found: LargeDisclosure, clock: Clock = UNLIMITED) -> Parallel
     return ParallelCells(found.cells[keep[free]], kept[joined[places]], signs[free] * turns[places])
 
 
-def _contracted(
-    matrix: csr_array, classes: NDArray[np.int64], signs: NDArray[np.int64]
-) -> csr_array:
+def _contracted(matrix: csr_array, classes: Ints, signs: Ints) -> csr_array:
     """Relations between classes of cells, without those that hold none any more."""
     from scipy.sparse import csr_array
 
@@ -120,7 +118,7 @@ def _contracted(
     return csr_array(small[np.flatnonzero(np.diff(small.indptr))])
 
 
-def _joined(matrix: csr_array, clock: Clock) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _joined(matrix: csr_array, clock: Clock) -> tuple[Ints, Ints]:
     """Class that stands for each of some, and the sign between the two."""
     count = matrix.shape[1]
     first, turns = np.arange(count), np.ones(count, np.int64)

@@ -15,14 +15,13 @@ from math import lcm
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacks.large_releases.elimination import Row, echelon_rows
 from attacks.large_releases.signed_classes import signed_classes
 from attacks.release_alone.disclosed_cells import mixed
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError
-from csp.exact import UNBOUNDED
+from csp.exact import UNBOUNDED, Bools, Ints
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -45,8 +44,8 @@ class Combinations:
         Whether every equation was eliminated: if not, a candidate may be known all the same.
     """
 
-    cells: NDArray[np.int64]
-    divisors: NDArray[np.int64]
+    cells: Ints
+    divisors: Ints
     bases: csr_array
     weights: tuple[Row, ...]
     whole: bool
@@ -64,7 +63,7 @@ class Combinations:
                 found[row] += weight * factor
         return {row: factor for row, factor in found.items() if factor}
 
-    def check(self, matrix: csr_array, known: NDArray[np.bool_]) -> None:
+    def check(self, matrix: csr_array, known: Bools) -> None:
         """Add the relations up, in whole numbers.
 
         Parameters
@@ -91,8 +90,7 @@ class Combinations:
                 raise CertificateError(msg)
 
     def values(
-        self, matrix: csr_array, right: NDArray[np.int64], known: NDArray[np.bool_],
-        values: NDArray[np.int64],
+        self, matrix: csr_array, right: Ints, known: Bools, values: Ints,
     ) -> list[tuple[int, int]]:  # fmt: skip
         """Value of each cell as numerator and divisor, from what is known.
 
@@ -112,9 +110,7 @@ class Combinations:
         ]
 
 
-def combinations_of(
-    matrix: csr_array, candidates: NDArray[np.bool_], clock: Clock = UNLIMITED
-) -> Combinations:
+def combinations_of(matrix: csr_array, candidates: Bools, clock: Clock = UNLIMITED) -> Combinations:
     """Prove which candidates are combinations of relations.
 
     Parameters
@@ -163,9 +159,9 @@ def combinations_of(
 
 
 def tight_cells(
-    matrix: csr_array, right: NDArray[np.int64], lower: NDArray[np.int64],
-    upper: NDArray[np.int64], candidates: NDArray[np.bool_], clock: Clock = UNLIMITED,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:  # fmt: skip
+    matrix: csr_array, right: Ints, lower: Ints,
+    upper: Ints, candidates: Bools, clock: Clock = UNLIMITED,
+) -> tuple[Ints, Ints]:  # fmt: skip
     """Prove that candidates are at one of their bounds: combinations that hold at no other point.
 
     A combination of relations in which only candidates are left may be as large as their bounds
@@ -201,9 +197,7 @@ def tight_cells(
     return cells, np.array([found[c] for c in cells.tolist()], np.int64)
 
 
-def _cancelling(
-    matrix: csr_array, candidates: NDArray[np.bool_], clock: Clock
-) -> tuple[csr_array, bool]:
+def _cancelling(matrix: csr_array, candidates: Bools, clock: Clock) -> tuple[csr_array, bool]:
     """Multipliers of relations that leave candidates alone, and whether these are all."""
     from scipy.sparse import csr_array
 
@@ -219,7 +213,7 @@ def _cancelling(
     return bases, core_whole
 
 
-def _spread(classes: NDArray[np.int64], factors: NDArray[np.int64]) -> csr_array:
+def _spread(classes: Ints, factors: Ints) -> csr_array:
     """Multipliers of relations, by the class that stands for them: (r, r)."""
     from scipy.sparse import coo_array, csr_array
 
@@ -248,8 +242,7 @@ def _distinct(equations: Any) -> list[Row]:
 
 
 def _bases(
-    pivots: dict[int, Row], alive: set[int], classes: NDArray[np.int64], spread: csr_array,
-    touched: csr_array,
+    pivots: dict[int, Row], alive: set[int], classes: Ints, spread: csr_array, touched: csr_array,
 ) -> csr_array:  # fmt: skip
     """Multipliers of relations that cancel all but candidates; only those that hold candidates."""
     from scipy.sparse import coo_array, csr_array
@@ -277,7 +270,7 @@ def _bases(
     return csr_array(csr_array(chosen) @ spread)
 
 
-def _sums(bases: csr_array, amounts: NDArray[np.int64]) -> list[int]:
+def _sums(bases: csr_array, amounts: Ints) -> list[int]:
     """Add amounts of relations up, in 64 bits that are known to suffice."""
     most = abs(bases).astype(np.float64) @ np.abs(amounts).astype(np.float64)
     if np.max(most, initial=0) >= 2.0**62:
@@ -287,7 +280,7 @@ def _sums(bases: csr_array, amounts: NDArray[np.int64]) -> list[int]:
     return sums
 
 
-def _without(product: csr_array, known: NDArray[np.bool_]) -> list[Row]:
+def _without(product: csr_array, known: Bools) -> list[Row]:
     """Rows of a sparse matrix as they are, but for zeros and known cells."""
     found = []
     for i in range(product.shape[0]):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from csp.clock import UNLIMITED, Clock
 from csp.compiled import Kernels
 from csp.errors import CertificateError, InputError
-from csp.exact import MAX_VALUE, UNBOUNDED
+from csp.exact import MAX_VALUE, UNBOUNDED, Bools, Ints
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -40,8 +40,8 @@ class Entries(NamedTuple):
 
     indptr: NDArray[np.int32]
     indices: NDArray[np.int32]
-    signs: NDArray[np.int64]
-    right: NDArray[np.int64]
+    signs: Ints
+    right: Ints
     cell_start: NDArray[np.int32]
     cell_rows: NDArray[np.int32]
 
@@ -61,10 +61,10 @@ class System:
 
     matrix: csr_array
     columns: csr_array
-    right: NDArray[np.int64]
+    right: Ints
 
     @classmethod
-    def of(cls, matrix: csr_array, right: NDArray[np.int64]) -> System:
+    def of(cls, matrix: csr_array, right: Ints) -> System:
         """Keep a matrix and its transpose."""
         from scipy.sparse import csr_array
 
@@ -102,11 +102,11 @@ class Bounds:
     """
 
     system: System
-    lower: NDArray[np.int64]
-    upper: NDArray[np.int64]
-    first: NDArray[np.int64] = field(init=False)
+    lower: Ints
+    upper: Ints
+    first: Ints = field(init=False)
     unfinished: int = 0
-    _log: list[NDArray[np.int64]] = field(default_factory=list)
+    _log: list[Ints] = field(default_factory=list)
     _moves: NDArray[np.int32] = field(init=False)
     _cap: int = field(init=False)
 
@@ -120,15 +120,15 @@ class Bounds:
         self._moves = np.zeros(2 * len(self.lower), np.int32)
 
     @property
-    def fixed(self) -> NDArray[np.bool_]:
+    def fixed(self) -> Bools:
         """Cells whose ends have met."""
         return np.asarray(self.lower == self.upper)
 
-    def log(self) -> NDArray[np.int64]:
+    def log(self) -> Ints:
         """All moves in order, (steps, 3): twice the cell plus the side, the relation, the bound."""
         return np.concatenate([np.zeros((0, 3), np.int64), *self._log])
 
-    def give(self, cells: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.int64]:
+    def give(self, cells: Ints, values: Ints) -> Ints:
         """Take over values that combinations of relations give; returns the relations to look at.
 
         Raises
@@ -146,10 +146,10 @@ class Bounds:
                 [2 * cells[moved] + side, np.full(int(moved.sum()), GIVEN), values[moved]]
             )
             self._log.append(part.astype(np.int64))
-        found: NDArray[np.int64] = np.unique(self.system.columns[cells].indices).astype(np.int64)
+        found: Ints = np.unique(self.system.columns[cells].indices).astype(np.int64)
         return found
 
-    def propagate(self, rows: NDArray[np.int64] | None = None, clock: Clock = UNLIMITED) -> None:
+    def propagate(self, rows: Ints | None = None, clock: Clock = UNLIMITED) -> None:
         """Tighten bounds until no relation moves one.
 
         Parameters
@@ -261,8 +261,8 @@ def _contradiction() -> InputError:
 
 
 def implied(
-    indices: NDArray[np.int32], signs: NDArray[np.int64], start: int, stop: int, right: int,
-    lower: NDArray[np.int64], upper: NDArray[np.int64], at: int, side: int,
+    indices: NDArray[np.int32], signs: Ints, start: int, stop: int, right: int,
+    lower: Ints, upper: Ints, at: int, side: int,
 ) -> int:  # fmt: skip
     """Bound of the cell at one place of a relation; 2**62 with the sign of the side for none."""
     # sign * x = right - rest: an upper end of x takes the least rest if its sign is 1.
@@ -281,8 +281,7 @@ def implied(
 
 
 def sums(
-    indices: NDArray[np.int32], signs: NDArray[np.int64], start: int, stop: int,
-    lower: NDArray[np.int64], upper: NDArray[np.int64],
+    indices: NDArray[np.int32], signs: Ints, start: int, stop: int, lower: Ints, upper: Ints,
 ) -> tuple[int, int, int, int]:  # fmt: skip
     """Least and largest left side of a relation, and how many terms without end each leaves out."""
     low = high = 0
@@ -303,9 +302,8 @@ def sums(
 
 
 def tighten(
-    entries: Entries, lower: NDArray[np.int64], upper: NDArray[np.int64],
-    ring: NDArray[np.int64], waiting: NDArray[np.bool_], state: NDArray[np.int64],
-    log: NDArray[np.int64], moves: NDArray[np.int32], cap: int, looks: int,
+    entries: Entries, lower: Ints, upper: Ints, ring: Ints, waiting: Bools, state: Ints, log: Ints,
+    moves: NDArray[np.int32], cap: int, looks: int,
 ) -> int:  # fmt: skip
     """Work the ring of waiting relations off: 0 done, 1 to be called again, 2 contradiction."""
     indptr, indices, signs, right, cell_start, cell_rows = entries
@@ -380,9 +378,7 @@ def tighten(
     return 0
 
 
-def follow(
-    entries: Entries, lower: NDArray[np.int64], upper: NDArray[np.int64], log: NDArray[np.int64]
-) -> int:
+def follow(entries: Entries, lower: Ints, upper: Ints, log: Ints) -> int:
     """Make the moves of a log; returns the first that its relation does not give, or -1."""
     indptr, indices, signs, right, _, _ = entries
     for step in range(len(log)):

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.compiled import Kernels
+from csp.exact import Bools, Ints
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -26,9 +27,7 @@ _PASSES = 200
 """Passes over equations while classes grow; each settles most of what is left."""
 
 
-def signed_classes(
-    equations: csr_array, left: NDArray[np.bool_]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def signed_classes(equations: csr_array, left: Bools) -> tuple[Ints, Ints]:
     """Class of each unknown, and its sign there.
 
     Parameters
@@ -62,7 +61,7 @@ def signed_classes(
 # ---- loops ---------------------------------------------------------------------------------------
 
 
-def root(parent: NDArray[np.int64], sign: NDArray[np.int64], own: int) -> tuple[int, int]:
+def root(parent: Ints, sign: Ints, own: int) -> tuple[int, int]:
     """Unknown that stands for the class of another, and the sign between the two."""
     top, turn = own, 1
     while parent[top] != top:
@@ -78,9 +77,8 @@ def root(parent: NDArray[np.int64], sign: NDArray[np.int64], own: int) -> tuple[
 
 
 def bind(
-    indptr: NDArray[np.int32], indices: NDArray[np.int32], signs: NDArray[np.int64],
-    parent: NDArray[np.int64], sign: NDArray[np.int64], dead: NDArray[np.bool_],
-    left: NDArray[np.bool_],
+    indptr: NDArray[np.int32], indices: NDArray[np.int32], signs: Ints, parent: Ints, sign: Ints,
+    dead: Bools, left: Bools,
 ) -> int:  # fmt: skip
     """Go over the equations once; returns how many were settled."""
     settled = 0

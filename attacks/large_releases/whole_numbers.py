@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacks.large_releases.windows import OpenPart, Window, windows
 from csp.attacker import integer_extreme
@@ -13,6 +12,7 @@ from csp.attacker.flow import as_network
 from csp.attacker.lp import LpEngine
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, OutOfTime
+from csp.exact import Bools, Ints
 
 _SECONDS = 20.0
 """Seconds of a window; most take some hundredths of one."""
@@ -30,14 +30,12 @@ class OnlyWhole:
         Cells in the middle of a window that was judged: cells at its edge are known less often.
     """
 
-    cells: NDArray[np.int64]
-    values: NDArray[np.int64]
-    looked_at: NDArray[np.bool_]
+    cells: Ints
+    values: Ints
+    looked_at: Bools
 
 
-def only_whole(
-    part: OpenPart, wanted: NDArray[np.bool_], clock: Clock = UNLIMITED, **size: int
-) -> OnlyWhole:
+def only_whole(part: OpenPart, wanted: Bools, clock: Clock = UNLIMITED, **size: int) -> OnlyWhole:
     """Find cells to which tables of whole numbers leave one value.
 
     What a window rules out is ruled out by programs over whole numbers (`csp.attacker.ilp`).
@@ -79,9 +77,7 @@ def only_whole(
     return OnlyWhole(np.concatenate(cells), np.concatenate(values), looked_at)
 
 
-def _fixed(
-    window: Window, targets: NDArray[np.int64], clock: Clock
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _fixed(window: Window, targets: Ints, clock: Clock) -> tuple[Ints, Ints]:
     """Targets that no table of whole numbers in a window moves, and one such table."""
     # The ends of networks are whole numbers: fractions have found all that there is.
     if not len(targets) or as_network(window.view()) is not None:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacks.large_releases.engine import LargeDisclosure
 from attacks.large_releases.windows import OpenPart, Window, windows
@@ -20,7 +19,7 @@ from csp.attacker.lp import LpEngine
 from csp.attacker.view import View
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, OutOfTime
-from csp.exact import MAX_VALUE, UNBOUNDED, Number, bounds_to_ends, exact
+from csp.exact import MAX_VALUE, UNBOUNDED, Bools, Floats, Ints, Number, bounds_to_ends, exact
 
 _FINE = 1000
 """Steps of a unit by which cells move from a point, which need not be whole."""
@@ -45,11 +44,11 @@ class Widths:
         Closest outer bounds by then, each proved.
     """
 
-    narrow: NDArray[np.bool_]
-    wide: NDArray[np.bool_]
-    between: NDArray[np.bool_]
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
+    narrow: Bools
+    wide: Bools
+    between: Bools
+    lower: Floats
+    upper: Floats
 
 
 def judged_widths(
@@ -76,7 +75,7 @@ def judged_widths(
     least = (np.zeros(len(lower)) if found.point is None else found.point) - found.reach
     wide = ~found.whole & (found.reach > 0) & (200 * found.reach > share * least)
 
-    def close() -> NDArray[np.bool_]:
+    def close() -> Bools:
         with np.errstate(invalid="ignore"):
             near = np.isfinite(upper) & (100 * (upper - lower) <= share * lower)
         return np.asarray(~found.whole & near)
@@ -108,10 +107,7 @@ def judged_widths(
     return Widths(narrow, wide, between & ~narrow, lower, upper)
 
 
-def _moved(
-    part: OpenPart, point: NDArray[np.float64], wanted: NDArray[np.bool_], share: float,
-    clock: Clock,
-) -> NDArray[np.bool_]:  # fmt: skip
+def _moved(part: OpenPart, point: Floats, wanted: Bools, share: float, clock: Clock) -> Bools:
     """Cells that move by more than a percentage of their size, with all outside a window held."""
     moved, looked_at = np.zeros(len(wanted), bool), np.zeros(len(wanted), bool)
     below, above = point - bounds_to_ends(part.lower), bounds_to_ends(part.upper) - point
@@ -140,9 +136,7 @@ def _moved(
     return moved
 
 
-def _ends(
-    window: Window, targets: NDArray[np.int64], clock: Clock, *, integer: bool
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _ends(window: Window, targets: Ints, clock: Clock, *, integer: bool) -> tuple[Floats, Floats]:
     """Proved ends of cells within a window, infinite where there is no proof."""
     table = window.table(clock)
     signs = np.repeat([-1, 1], len(targets))

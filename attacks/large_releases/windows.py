@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.attacker.ilp import FURTHEST
 from csp.attacker.view import View
 from csp.clock import Clock
 from csp.errors import CertificateError, InputError
-from csp.exact import UNBOUNDED, bounds_to_ends
+from csp.exact import UNBOUNDED, Bools, Ints, bounds_to_ends
 from csp.highs import Model, Status
 from csp.release.completion import ONLY_FRACTIONS
 
@@ -43,9 +42,9 @@ class OpenPart:
     """
 
     matrix: csr_array
-    right: NDArray[np.int64]
-    lower: NDArray[np.int64]
-    upper: NDArray[np.int64]
+    right: Ints
+    lower: Ints
+    upper: Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,23 +64,23 @@ class Window:
         Inner cells whose relations hold inner cells only, and the cell around which the window is.
     """
 
-    cells: NDArray[np.int64]
-    rows: NDArray[np.int64]
+    cells: Ints
+    rows: Ints
     matrix: csr_array
-    right: NDArray[np.int64]
-    lower: NDArray[np.int64]
-    upper: NDArray[np.int64]
-    inner: NDArray[np.bool_]
-    middle: NDArray[np.bool_]
+    right: Ints
+    lower: Ints
+    upper: Ints
+    inner: Bools
+    middle: Bools
 
-    def view(self, table: NDArray[np.int64] | None = None) -> View:
+    def view(self, table: Ints | None = None) -> View:
         """Deviations from a table; from 0, which need not be one, if there is none."""
         table = np.zeros(len(self.cells), np.int64) if table is None else table
         up = np.where(self.upper >= UNBOUNDED, UNBOUNDED, self.upper - table)
         down = np.where(self.lower <= -UNBOUNDED, UNBOUNDED, table - self.lower)
         return View(self.cells, self.rows, self.matrix, up, down)
 
-    def table(self, clock: Clock) -> NDArray[np.int64]:
+    def table(self, clock: Clock) -> Ints:
         """Find a table of whole numbers that is consistent with the window.
 
         Raises
@@ -115,9 +114,7 @@ class Window:
         return found
 
 
-def windows(
-    part: OpenPart, wanted: NDArray[np.bool_], looked_at: NDArray[np.bool_], size: int = _SIZE
-) -> Iterator[Window]:
+def windows(part: OpenPart, wanted: Bools, looked_at: Bools, size: int = _SIZE) -> Iterator[Window]:
     """Cut windows around cells.
 
     Parameters
@@ -153,9 +150,7 @@ def windows(
         )  # fmt: skip
 
 
-def _around(
-    matrix: csr_array, turned: csr_array, centre: int, size: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _around(matrix: csr_array, turned: csr_array, centre: int, size: int) -> tuple[Ints, Ints]:
     """Cells and relations near a cell, the nearest first; all relations of the cell itself."""
     cells, rows, left_out = {centre: None}, dict[int, None](), set[int]()
     waiting = [centre]

@@ -13,7 +13,6 @@ from fractions import Fraction
 from math import gcd
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.attacker import components, engine, integer_extreme
 from csp.attacker.elimination import entries
@@ -23,7 +22,7 @@ from csp.audits.claims import Certificate, Claim
 from csp.audits.intervals import claims_of
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, SolverError
-from csp.exact import UNBOUNDED
+from csp.exact import UNBOUNDED, Bools, Floats, Ints
 from csp.highs import Model, Status
 from csp.release.release import Release
 from csp.tables.table import Table
@@ -176,7 +175,7 @@ class Ends:
 
 def ends(
     table: Table,
-    pattern: NDArray[np.bool_],
+    pattern: Bools,
     *,
     integer: bool = True,
     cells: Iterable[int] | None = None,
@@ -219,7 +218,7 @@ def _paired(table: Table, claims: list[Claim]) -> dict[int, Ends]:
     return {cell: Ends.of(table, (low[cell], high[cell])) for cell in low}
 
 
-def as_floats(found: Iterable[Ends]) -> NDArray[np.float64]:
+def as_floats(found: Iterable[Ends]) -> Floats:
     """Lower and upper ends as two rows; infinite where there is none."""
     rows = [
         (
@@ -232,8 +231,7 @@ def as_floats(found: Iterable[Ends]) -> NDArray[np.float64]:
 
 
 def _whole(
-    view: View, targets: NDArray[np.int64], signs: NDArray[np.int64], answers: list[Extreme],
-    clock: Clock,
+    view: View, targets: Ints, signs: Ints, answers: list[Extreme], clock: Clock,
 ) -> list[Extreme]:  # fmt: skip
     """Whole-number ends; deviations found for one cell serve others that they move as far."""
     k = len(view.cells)
@@ -292,7 +290,7 @@ def shortened(
 
 def _smallest(
     release: Release, proof: Proof, view: View, end: Fraction, clock: Clock, *, bounds: bool
-) -> NDArray[np.float64] | None:
+) -> Floats | None:
     """Multipliers of least absolute sum that prove an end, in floats."""
     from scipy.sparse import csr_array, eye_array, hstack, vstack
 

@@ -14,13 +14,13 @@ from fractions import Fraction
 from math import ceil
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from attacks.descriptions import cell_name, position
 from attacks.release_alone.insider_knowledge import Knowledge, fitting, heads_of, interval, view_of
 from csp.clock import Clock
 from csp.errors import InputError, OutOfTime, SolverError
-from csp.exact import Number, exact
+from csp.exact import Ints, Number, exact
 from csp.highs import Model, Status
 from csp.release.release import Release
 from csp.tables.table import Table
@@ -212,7 +212,7 @@ class _Judge:
     release: Release
     members: list[Knowledge]
     cell: int
-    heads: NDArray[np.int64] | None
+    heads: Ints | None
     least: Fraction
     target: Knowledge | None
     budget: _Budget

@@ -19,7 +19,7 @@ from attacks.descriptions import cell_name, number, relation_name
 from csp.attacker.exact import rationalise
 from csp.attacker.view import graph_parts
 from csp.clock import Clock
-from csp.exact import UNBOUNDED
+from csp.exact import UNBOUNDED, Floats, Ints
 from csp.highs import Model, Status
 from csp.release.release import Release
 
@@ -127,14 +127,14 @@ def _alone(release: Release) -> list[Contradiction]:
     return found
 
 
-def _known(release: Release) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _known(release: Release) -> tuple[Ints, Ints]:
     """Least and largest value of each cell."""
     low = np.where(release.pattern, release.lower, release.published)
     high = np.where(release.pattern, release.upper, release.published)
     return low, high
 
 
-def _reach(release: Release, rows: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
+def _reach(release: Release, rows: Ints) -> tuple[NDArray[Any], NDArray[Any]]:
     """Least and largest value of the sides of relations, exactly where both have an end."""
     matrix = release.relations[rows].tocoo()
     low, high = (side.astype(object) for side in _known(release))
@@ -152,7 +152,7 @@ def _reach(release: Release, rows: NDArray[np.int64]) -> tuple[NDArray[Any], NDA
     return np.where(free_down, -1, least), np.where(free_up, 1, most)
 
 
-def _together(release: Release, rows: NDArray[np.int64], clock: Clock) -> list[Contradiction]:
+def _together(release: Release, rows: Ints, clock: Clock) -> list[Contradiction]:
     """Find contradictions of several relations, one in each part of them."""
     matrix: csr_array = release.relations[rows]
     answer = _elastic(release, matrix, clock)
@@ -181,7 +181,7 @@ def _open_part(release: Release, matrix: csr_array) -> csr_array:
     return array(matrix[:, np.flatnonzero(low < high)])
 
 
-def _elastic(release: Release, matrix: csr_array, clock: Clock) -> NDArray[np.float64] | None:
+def _elastic(release: Release, matrix: csr_array, clock: Clock) -> Floats | None:
     """Multipliers that show how far relations must be off in all; None if they need not be."""
     from scipy.sparse import csr_array as array
     from scipy.sparse import eye_array, hstack
@@ -213,9 +213,7 @@ def _elastic(release: Release, matrix: csr_array, clock: Clock) -> NDArray[np.fl
     return np.asarray(model.solution.row_dual, dtype=np.float64)
 
 
-def _needed(
-    release: Release, rows: NDArray[np.int64], within: NDArray[np.int64], clock: Clock
-) -> NDArray[np.int64]:
+def _needed(release: Release, rows: Ints, within: Ints, clock: Clock) -> Ints:
     """Leave relations out as long as the others contradict each other without them."""
     kept = list(within)
     if len(kept) > _MOST:
@@ -227,7 +225,7 @@ def _needed(
     return np.array(kept, np.int64)
 
 
-def _proved(release: Release, rows: NDArray[np.int64], clock: Clock) -> Contradiction | None:
+def _proved(release: Release, rows: Ints, clock: Clock) -> Contradiction | None:
     """Contradiction of these relations, checked in whole numbers; None if there is none."""
     answer = _elastic(release, release.relations[rows], clock)
     if answer is None:
@@ -243,9 +241,7 @@ def _proved(release: Release, rows: NDArray[np.int64], clock: Clock) -> Contradi
     return None
 
 
-def _combined(
-    release: Release, rows: NDArray[np.int64], numerators: NDArray[np.int64]
-) -> int | None:
+def _combined(release: Release, rows: Ints, numerators: Ints) -> int | None:
     """Least value of minus a combination of relations; None if it has none.
 
     The combination is 0 in every table, so that a positive one shows that there is none.

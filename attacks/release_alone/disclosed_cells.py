@@ -14,12 +14,12 @@ from math import gcd
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacks.release_alone.bound_proofs import Proof, as_floats, ends, shortened
 from csp.attacker.elimination import entries
 from csp.attacker.view import View, components
 from csp.clock import UNLIMITED, Clock
+from csp.exact import Bools, Floats, Ints
 from csp.release.completion import complete
 from csp.release.release import Release
 from csp.tables.table import Table
@@ -54,16 +54,16 @@ class Disclosure:
     """
 
     release: Release
-    cells: NDArray[np.int64]
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
-    whole_lower: NDArray[np.float64]
-    whole_upper: NDArray[np.float64]
-    linear: NDArray[np.bool_]
-    exact: NDArray[np.bool_]
-    whole: NDArray[np.bool_]
-    narrower: NDArray[np.bool_]
-    proved: NDArray[np.bool_]
+    cells: Ints
+    lower: Floats
+    upper: Floats
+    whole_lower: Floats
+    whole_upper: Floats
+    linear: Bools
+    exact: Bools
+    whole: Bools
+    narrower: Bools
+    proved: Bools
     proofs: tuple[Proof | None, ...]
 
     def __repr__(self) -> str:
@@ -146,7 +146,7 @@ def disclosed_of(release: Release, table: Table, *, integer: bool, clock: Clock)
 
 
 def _proofs(
-    release: Release, candidates: NDArray[np.int64], views: list[View], clock: Clock
+    release: Release, candidates: Ints, views: list[View], clock: Clock
 ) -> dict[int, Proof]:
     """Find the combinations behind cells that linear algebra gives, among those without room."""
     found: dict[int, Proof] = {}

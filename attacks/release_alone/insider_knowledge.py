@@ -12,12 +12,13 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from attacks.descriptions import cell_name
 from attacks.release_alone.bound_proofs import as_floats, ends
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError
+from csp.exact import Bools, Floats, Ints
 from csp.problem.problem import Problem
 from csp.problem.singletons import insiders as alone
 from csp.release.completion import agreeing
@@ -70,12 +71,12 @@ class Insight:
 
     name: str
     release: Release
-    cells: NDArray[np.int64]
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
-    rest_lower: NDArray[np.float64]
-    rest_upper: NDArray[np.float64]
-    narrowed: NDArray[np.bool_]
+    cells: Ints
+    lower: Floats
+    upper: Floats
+    rest_lower: Floats
+    rest_upper: Floats
+    narrowed: Bools
 
     def __repr__(self) -> str:
         exact = int((self.lower == self.upper).sum())
@@ -150,9 +151,7 @@ def knowledge_of(table: Table, release: Release) -> tuple[Knowledge, ...]:
     return (*found, *nameless)
 
 
-def view_of(
-    release: Release, members: Sequence[Knowledge], counts: NDArray[np.int64] | None = None
-) -> Release:
+def view_of(release: Release, members: Sequence[Knowledge], counts: Ints | None = None) -> Release:
     """See a release as contributors see it who pool what they know.
 
     Where the number of contributors of each cell (n,) is public, members who are all there are in a
@@ -326,7 +325,7 @@ def insiders(
     return tuple(found)
 
 
-def heads_of(release: Release, counts: ArrayLike | None) -> NDArray[np.int64] | None:
+def heads_of(release: Release, counts: ArrayLike | None) -> Ints | None:
     """Check public numbers of contributors.
 
     Raises

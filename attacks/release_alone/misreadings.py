@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacks.descriptions import cell_name
 from attacks.release_alone.contradictions import Contradiction
-from csp.exact import UNBOUNDED
+from csp.exact import UNBOUNDED, Bools, Ints
 from csp.release.release import Release
 from csp.tables.codes import Labels
 
@@ -33,9 +32,9 @@ _MOST = 4
 class _Sums:
     """Which dimension each relation sums over, its total, and whether all of it is published."""
 
-    over: NDArray[np.int64]
-    total: NDArray[np.int64]
-    whole: NDArray[np.bool_]
+    over: Ints
+    total: Ints
+    whole: Bools
 
     @classmethod
     def of(cls, release: Release) -> _Sums:
@@ -113,7 +112,7 @@ def misreadings(release: Release, wrong: Sequence[Contradiction]) -> tuple[str, 
     return tuple(dict.fromkeys(said))[:_MOST]
 
 
-def _middle(release: Release) -> NDArray[np.int64]:
+def _middle(release: Release) -> Ints:
     """Return published figures, also of cells whose figure is rounded."""
     if release.ranged is None:
         return release.published
@@ -121,9 +120,7 @@ def _middle(release: Release) -> NDArray[np.int64]:
     return np.where(release.pattern & release.ranged, middle, release.published)
 
 
-def _group(
-    release: Release, sums: _Sums, over: int, code: int, rows: NDArray[np.int64]
-) -> Iterator[str]:
+def _group(release: Release, sums: _Sums, over: int, code: int, rows: Ints) -> Iterator[str]:
     """Yield readings under which all published sums into one code hold."""
     labels = Labels.of(release.labels)
     name, texts = release.names[over], labels.categories[over]

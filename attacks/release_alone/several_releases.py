@@ -10,13 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacks.descriptions import cell_name
 from attacks.release_alone.disclosed_cells import disclosed_of
 from csp.clock import Clock
 from csp.errors import InputError
-from csp.exact import UNBOUNDED
+from csp.exact import UNBOUNDED, Bools, Floats, Ints
 from csp.highs import Model, Status
 from csp.release.completion import agreeing
 from csp.release.release import Release
@@ -50,15 +49,15 @@ class Differencing:
     """
 
     release: Release
-    cells: NDArray[np.int64]
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
-    alone_lower: NDArray[np.float64]
-    alone_upper: NDArray[np.float64]
+    cells: Ints
+    lower: Floats
+    upper: Floats
+    alone_lower: Floats
+    alone_upper: Floats
     publishers: tuple[tuple[int, ...], ...]
-    linear: NDArray[np.bool_]
-    narrowed: NDArray[np.bool_]
-    places: tuple[NDArray[np.int64], ...]
+    linear: Bools
+    narrowed: Bools
+    places: tuple[Ints, ...]
 
     def __repr__(self) -> str:
         shown = sum(bool(p) for p in self.publishers)
@@ -155,9 +154,7 @@ known from all together)
     return Differencing(union, *arrays[:5], publishers, *arrays[5:], places)
 
 
-def union_of(
-    releases: Sequence[Release],
-) -> tuple[list[Release], Release, tuple[NDArray[np.int64], ...]]:
+def union_of(releases: Sequence[Release]) -> tuple[list[Release], Release, tuple[Ints, ...]]:
     """Join several releases in one over the union of their cells and relations.
 
     Returned are the releases in the finest unit of them, the union, and the positions of the cells
@@ -247,7 +244,7 @@ def _structure(release: Release) -> Table:
 
 def _ends(
     release: Release, table: Table, *, integer: bool, clock: Clock
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+) -> tuple[Floats, Floats, Bools]:
     """Interval of every cell (its value where published), and which are known linearly."""
     lower = release.published.astype(np.float64)
     upper, linear = lower.copy(), ~release.pattern
@@ -261,7 +258,7 @@ def _ends(
 
 
 def _contradiction(
-    releases: Sequence[Release], union: Release, places: Sequence[NDArray[np.int64]], clock: Clock
+    releases: Sequence[Release], union: Release, places: Sequence[Ints], clock: Clock
 ) -> InputError:
     """Error that names the releases and a cell, where no table is consistent with all."""
     cells, who = _culprits(releases, places, clock)
@@ -278,7 +275,7 @@ def _contradiction(
 
 
 def _culprits(
-    releases: Sequence[Release], places: Sequence[NDArray[np.int64]], clock: Clock
+    releases: Sequence[Release], places: Sequence[Ints], clock: Clock
 ) -> tuple[list[int], set[int]]:
     """Cells that releases would have to see differently, and a smallest set of such releases.
 
@@ -294,15 +291,14 @@ def _culprits(
 
 
 def _torn(
-    releases: Sequence[Release], places: Sequence[NDArray[np.int64]], chosen: Sequence[int],
-    clock: Clock,
+    releases: Sequence[Release], places: Sequence[Ints], chosen: Sequence[int], clock: Clock,
 ) -> list[int]:  # fmt: skip
     """Cells whose copies cannot agree, for some releases; empty if all can."""
     from scipy.sparse import block_diag, coo_array, csr_array, eye_array, hstack, vstack
 
     starts = np.cumsum([0, *(len(releases[r].pattern) for r in chosen)])
-    lower: list[NDArray[np.float64]] = []
-    upper: list[NDArray[np.float64]] = []
+    lower: list[Floats] = []
+    upper: list[Floats] = []
     for release in (releases[r] for r in chosen):
         for side, bound, none in ((lower, release.lower, -np.inf), (upper, release.upper, np.inf)):
             finite = np.where(np.abs(bound) >= UNBOUNDED, none, bound.astype(np.float64))

@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacks.fibre import kernel_walk
 from attacks.fibre.consistent_tables import Fibre, Part, check_size
 from csp.clock import Clock
 from csp.errors import InputError, argument
+from csp.exact import Bools, Floats, Ints
 from csp.names.calls import expect, named_errors, whole_number
 from csp.release.release import Release
 from csp.rounding.controlled import round_table
@@ -54,18 +54,18 @@ class Unrounding:
     release: Release
     tables: int
     left: int
-    lower: NDArray[np.int64]
-    upper: NDArray[np.int64]
-    alone: NDArray[np.int64]
+    lower: Ints
+    upper: Ints
+    alone: Ints
     tied: int
 
     @property
-    def known(self) -> NDArray[np.bool_]:
+    def known(self) -> Bools:
         """Cells that can be worked out exactly, shape (n,)."""
         return np.asarray((self.lower == self.upper) & self.release.pattern)
 
     @property
-    def narrowed(self) -> NDArray[np.bool_]:
+    def narrowed(self) -> Bools:
         """Cells of which knowing the method tells more than the release does, shape (n,)."""
         low, high = self.alone.T
         return np.asarray((self.lower > low) | (self.upper < high))
@@ -170,7 +170,7 @@ def undo_rounding(
     return found.result(alone)
 
 
-def _moves(part: Part, published: NDArray[np.int64], clock: Clock) -> NDArray[np.int64]:
+def _moves(part: Part, published: Ints, clock: Clock) -> Ints:
     """Vectors of -1, 0 and 1 over the cells that keep the relations, (v, k): the smallest ones.
 
     Raises
@@ -180,7 +180,7 @@ def _moves(part: Part, published: NDArray[np.int64], clock: Clock) -> NDArray[np
     """
     one = np.ones(len(published), np.int64)
     search = kernel_walk.start(part.kernel, 0 * one, -one, one, _BLOCK)
-    listed: list[NDArray[np.int64]] = []
+    listed: list[Ints] = []
     for block in kernel_walk.tables_of(search, _NODES, clock):
         listed.append(block)
         if sum(map(len, listed)) > _MOVES:
@@ -199,9 +199,7 @@ def _moves(part: Part, published: NDArray[np.int64], clock: Clock) -> NDArray[np
     return kept
 
 
-def _cheapest(
-    off: NDArray[np.int64], moves: NDArray[np.int64], base: int
-) -> NDArray[np.float64]:  # fmt: skip
+def _cheapest(off: Ints, moves: Ints, base: int) -> Floats:
     """Least that a move adds to the distance of each of some tables, infinite where none can be.
 
     `off` (t, k) is how far the true values lie above the published ones. A cell may go up by a base
@@ -222,10 +220,10 @@ class _Left:
 
     def __init__(self, rounded: Rounded, fibre: Fibre) -> None:
         self._rounded, self._fibre, self._run = rounded, fibre, 0
-        self._sides: list[NDArray[np.int64]] = []
+        self._sides: list[Ints] = []
         self._count = self._tied = 0
 
-    def add(self, block: NDArray[np.int64], tied: NDArray[np.bool_]) -> None:
+    def add(self, block: Ints, tied: Bools) -> None:
         """Add tables, after rounding those again that are as close to another rounded table."""
         keep = np.ones(len(block), dtype=bool)
         for i in np.flatnonzero(tied).tolist():
@@ -242,7 +240,7 @@ class _Left:
             self._count += len(some)
             self._sides.append(np.stack([some.min(axis=0), some.max(axis=0)]))
 
-    def result(self, alone: NDArray[np.int64]) -> Unrounding:
+    def result(self, alone: Ints) -> Unrounding:
         """Put together what was found."""
         if not self._sides:
             msg = "no table would have been rounded to the published one by this method"

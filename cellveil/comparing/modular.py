@@ -13,20 +13,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError, Unprotectable
+from csp.exact import Bools, Ints
 from csp.problem.problem import Problem
 from csp.solve import suppress
 from csp.tables.codes import Labels
 from csp.tables.table import Table
 
 
-def modular(
-    problem: Problem, *, integer: bool = False, clock: Clock = UNLIMITED
-) -> NDArray[np.bool_]:
+def modular(problem: Problem, *, integer: bool = False, clock: Clock = UNLIMITED) -> Bools:
     """Protect subtables from the top down, until none changes.
 
     A subtable has one code and the codes below it in each dimension. What another subtable
@@ -53,7 +51,7 @@ def modular(
     parts = list(_subtables(problem.table))
     pattern = problem.forced
     owner = np.full(len(pattern), -1)  # subtable that suppressed a cell
-    seen: dict[int, NDArray[np.bool_]] = {}
+    seen: dict[int, Bools] = {}
     settled = np.zeros(len(pattern), bool)
     changed = True
     while changed:
@@ -115,7 +113,7 @@ def trees_of(table: Table) -> list[dict[str, str]]:
     return parents
 
 
-def _subtables(table: Table) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+def _subtables(table: Table) -> Iterator[tuple[Ints, Ints]]:
     """Cells and relations of each subtable, from the top down; the first cell is its total."""
     families = []
     for parents, root in zip(trees_of(table), table.roots, strict=True):
@@ -144,8 +142,7 @@ def _subtables(table: Table) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int
 
 
 def _part(
-    problem: Problem, cells: NDArray[np.int64], rows: NDArray[np.int64],
-    before: NDArray[np.bool_], given: NDArray[np.bool_], settled: NDArray[np.bool_],
+    problem: Problem, cells: Ints, rows: Ints, before: Bools, given: Bools, settled: Bools,
 ) -> Problem:  # fmt: skip
     """Problem of a subtable.
 

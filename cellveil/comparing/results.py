@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellveil.comparing.latex import BY_METHOD, BY_TABLE, tabular
 from cellveil.comparing.trials import TALLY, Trial
 from csp.errors import InputError, argument
+from csp.exact import Floats
 from csp.mechanism import Mechanism
 from csp.names.calls import check_choice
 from csp.tables.cross.frames import columns_to_frame
@@ -275,7 +275,7 @@ class Study:
         }
         return plot_performance(ratios, internal=self.mechanism.cost != "unit")
 
-    def _widths(self, method: str) -> NDArray[np.float64]:
+    def _widths(self, method: str) -> Floats:
         """Widths of intervals of primary cells, over all tables."""
         if self.attack is not None:
             found = [trial.effective for trial in self.of(method)]

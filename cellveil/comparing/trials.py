@@ -9,7 +9,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacks.algorithm_known.matching_attack import matching
 from attacks.algorithm_known.matching_results import Matching
@@ -19,6 +18,7 @@ from csp.audits.intervals import intervals
 from csp.audits.violations import Violation
 from csp.clock import Clock
 from csp.errors import CellveilError
+from csp.exact import Bools, Floats
 from csp.mechanism import Mechanism
 from csp.problem.problem import Problem
 from csp.release.release import Release
@@ -77,7 +77,7 @@ class Trial:
     method: str
     cells: int | None = None
     primary: int | None = None
-    pattern: NDArray[np.bool_] | None = None
+    pattern: Bools | None = None
     secondary: int | None = None
     cost: float | None = None
     bound: float | None = None
@@ -85,9 +85,9 @@ class Trial:
     violations: tuple[Violation, ...] = ()
     seconds: float | None = None
     cpu: float | None = None
-    widths: NDArray[np.float64] | None = None
+    widths: Floats | None = None
     attacked: Matching | None = None
-    sensitive: NDArray[np.bool_] | None = None
+    sensitive: Bools | None = None
     reason: str = ""
 
     def __repr__(self) -> str:
@@ -108,7 +108,7 @@ class Trial:
         return float(known.min()) if len(known) else None
 
     @property
-    def effective(self) -> NDArray[np.float64]:
+    def effective(self) -> Floats:
         """Widths that the attack leaves primary cells, (p,), in numbers of the measure."""
         if self.attacked is None or self.sensitive is None:
             return np.empty(0)
@@ -197,7 +197,7 @@ def _called(task: Task, method: Method) -> OwnMethod:
     if callable(method):
         return method
 
-    def in_parts(problem: Problem) -> NDArray[np.bool_]:
+    def in_parts(problem: Problem) -> Bools:
         integer = task.mechanism.attacker_is_integer(problem.table)
         return modular(problem, integer=integer, clock=Clock.of(task.time_limit))
 

@@ -21,7 +21,7 @@ from attacks.rounding_known.closest_tables import undo_rounding
 from csp.clock import Clock
 from csp.decoys.key import Key
 from csp.errors import CellveilError, InputError, OutOfTime, argument
-from csp.exact import Number, exact, number_text
+from csp.exact import Bools, Floats, Ints, Number, exact, number_text
 from csp.mechanism import Mechanism, Protected
 from csp.names.calls import expect
 from csp.problem.problem import Problem
@@ -127,12 +127,12 @@ class Way:
     method: str
     table: Table
     problem: Problem
-    values: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
-    withheld: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, bool))
-    lower: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
-    upper: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
-    short: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, bool))
-    inside: NDArray[np.bool_] | None = None
+    values: Floats = field(default_factory=lambda: np.empty(0))
+    withheld: Bools = field(default_factory=lambda: np.empty(0, bool))
+    lower: Floats = field(default_factory=lambda: np.empty(0))
+    upper: Floats = field(default_factory=lambda: np.empty(0))
+    short: Bools = field(default_factory=lambda: np.empty(0, bool))
+    inside: Bools | None = None
     exact: tuple[Fraction, ...] = ()
     proven: bool | None = None
     told: Told = Told()
@@ -142,7 +142,7 @@ class Way:
     def __repr__(self) -> str:
         return f"Way({self.method}{': ' if self.reason else ''}{self.reason})"
 
-    def errors(self, cells: NDArray[np.int64]) -> list[Fraction]:
+    def errors(self, cells: Ints) -> list[Fraction]:
         """Absolute differences of published numbers to true ones, in units; blanks are left out.
 
         Parameters
@@ -156,13 +156,13 @@ class Way:
         return [Fraction(abs(int(self.values[i]) - int(true[i]))) for i in there]
 
     @property
-    def wanted(self) -> NDArray[np.int64]:
+    def wanted(self) -> Ints:
         """Width that each cell's levels ask for, in units, shape (n,)."""
         problem = self.problem
         return np.where(problem.primary, np.maximum(problem.lpl + problem.upl, problem.spl), 0)
 
     @property
-    def slack(self) -> NDArray[np.float64]:
+    def slack(self) -> Floats:
         """How far the interval of each sensitive cell reaches beyond its levels, in units.
 
         Negative where it falls short: of the lower, the upper or the sliding level, whichever is
@@ -179,7 +179,7 @@ class Way:
         return np.asarray(np.min(found, axis=0)[problem.primary])
 
     @property
-    def rooms(self) -> NDArray[np.float64]:
+    def rooms(self) -> Floats:
         """Room of each sensitive cell over the room that its levels ask for.
 
         The least over the lower, the upper and the sliding level, where they are asked for; 1 and
@@ -197,7 +197,7 @@ class Way:
         return np.asarray(np.min(found, axis=0))
 
     @property
-    def widths(self) -> NDArray[np.float64]:
+    def widths(self) -> Floats:
         """Widths of the intervals of sensitive cells, in their order, in units."""
         return np.asarray((self.upper - self.lower)[self.problem.primary])
 
@@ -348,9 +348,7 @@ class Trials:
         return Told(int(short.sum()), known, found.tables, found.left, words)
 
 
-def narrow_cells(
-    problem: Problem, lower: NDArray[Any], upper: NDArray[Any]
-) -> NDArray[np.bool_]:  # fmt: skip
+def narrow_cells(problem: Problem, lower: NDArray[Any], upper: NDArray[Any]) -> Bools:
     """Sensitive cells whose interval, in units, does not reach their levels."""
     values = problem.table.values
     return np.asarray(
@@ -363,7 +361,7 @@ def narrow_cells(
     )
 
 
-def levels_of(table: Table) -> NDArray[np.int64]:
+def levels_of(table: Table) -> Ints:
     """Level of each cell, (n,): 0 for what is part of nothing, one more than that of its total."""
     from scipy.sparse import coo_array
 

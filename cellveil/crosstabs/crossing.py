@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
+from csp.exact import Bools
 from csp.tables.codes import numbered_codes, text_codes
 from csp.tables.columns import column_names, library_of, named_columns, native_frame, read_columns
 from csp.tables.hierarchies.orders import category_orders
@@ -48,7 +49,7 @@ class Crossed:
     orders: Mapping[str, Sequence[str]]
     library: str
     complete: tuple[str, ...] = ()
-    used: NDArray[np.bool_] | None = None
+    used: Bools | None = None
 
     @property
     def left_out(self) -> int:

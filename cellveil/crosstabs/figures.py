@@ -9,10 +9,10 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellveil.crosstabs.responses import COUNT, Response, Shown, shown
 from csp.errors import InputError
+from csp.exact import Bools
 from csp.mechanism import Protected
 from csp.names.guesses import Guided
 from csp.release.release import Release
@@ -62,7 +62,7 @@ class Figures(metaclass=Guided):
         return self.protected[self.responses[0].value or COUNT]
 
     @property
-    def pattern(self) -> NDArray[np.bool_]:
+    def pattern(self) -> Bools:
         """Suppressed cells of every response, shape (n,)."""
         return self.first.pattern
 

@@ -9,9 +9,9 @@ from itertools import product
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.errors import InputError
+from csp.exact import Bools, Ints
 from csp.mechanism import Protected
 from csp.tables.codes import Labels
 
@@ -77,10 +77,10 @@ class Shown:
 
     response: Response
     exact: tuple[Fraction | None, ...]
-    units: NDArray[np.int64]
+    units: Ints
     scale: int
-    hidden: NDArray[np.bool_]
-    empty: NDArray[np.bool_]
+    hidden: Bools
+    empty: Bools
 
     def kind(self, cell: int) -> str:
         """Class of a cell, for a style sheet."""
@@ -193,7 +193,7 @@ def _ratio(part: Fraction | None, whole: Fraction | None) -> Fraction | None:
     return None if part is None or not whole else part / whole
 
 
-def _wholes(protected: Protected, share_of: str, index: Sequence[str]) -> NDArray[np.int64]:
+def _wholes(protected: Protected, share_of: str, index: Sequence[str]) -> Ints:
     """Cell that each cell is a share of."""
     table = protected.table
     labels = Labels.of(table.labels)

@@ -12,7 +12,6 @@ from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellveil.front import refuse
 from cellveil.io.cross_sheets import (
@@ -28,6 +27,7 @@ from cellveil.io.cross_sheets import (
 from cellveil.io.house import Look, look_of, with_mark
 from cellveil.render.screen import printable
 from cellveil.requests.outputs import House
+from csp.exact import Ints
 from csp.formats.files import Together, joined
 from csp.mechanism import Protected
 from csp.tables.codes import Labels
@@ -59,7 +59,7 @@ def write_workbook(
     facts: Mapping[str, Any],
     *,
     reveal: bool = False,
-    part: tuple[Table, NDArray[np.int64]] | None = None,
+    part: tuple[Table, Ints] | None = None,
     house: House | None = None,
     files: Together | None = None,
 ) -> None:
@@ -128,7 +128,7 @@ def title_of(words: str, taken: set[str]) -> str:
 
 
 def _crossed(
-    protected: Protected, look: Look, part: tuple[Table, NDArray[np.int64]] | None, *, reveal: bool
+    protected: Protected, look: Look, part: tuple[Table, Ints] | None, *, reveal: bool
 ) -> Sheet:
     """Return the cross table of a result, or of one of the tables that were linked to it."""
     table, release = protected.table, protected.release

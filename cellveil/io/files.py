@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from cellveil.front import refuse
 from csp.errors import InputError
-from csp.exact import end_text, units_text
+from csp.exact import Bools, end_text, units_text
 from csp.formats.files import Together, check_writable, csv_writer, joined
 from csp.formats.formulas import without_formula
 from csp.mechanism import Protected
@@ -129,9 +129,7 @@ def result_columns(
     return columns
 
 
-def pattern_columns(
-    problem: Problem, pattern: NDArray[np.bool_], *, reveal: bool = False
-) -> Columns:
+def pattern_columns(problem: Problem, pattern: Bools, *, reveal: bool = False) -> Columns:
     """Columns id and status of a pattern for a problem from a JJ file."""
     return {
         "id": Labels.of(problem.table.labels).column(0),
@@ -148,7 +146,7 @@ def interval_columns(proved: tuple[NDArray[Any], NDArray[Any]], scale: int) -> C
     return {"lower": low, "upper": high}
 
 
-def _status(problem: Problem, pattern: NDArray[np.bool_], *, reveal: bool) -> list[str]:
+def _status(problem: Problem, pattern: Bools, *, reveal: bool) -> list[str]:
     # Telling primary from secondary cells tells that a rule holds for them.
     letters = np.where(pattern, "x", np.where(problem.status == "z", "z", "s"))
     if reveal:

@@ -11,9 +11,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
 
-import numpy as np
-from numpy.typing import NDArray
-
 from cellveil.front import refuse
 from cellveil.io.crosstables import read_cross
 from cellveil.io.recoding import read_recodings, recoded_records, recoded_table
@@ -22,6 +19,7 @@ from cellveil.render.screen import say
 from cellveil.requests.requirements import Requirements
 from cellveil.requests.source import Source, is_workbook
 from csp.errors import InputError
+from csp.exact import Bools
 from csp.formats.apriori import Statement, read_apriori
 from csp.formats.delimited import TextFile
 from csp.formats.layout import Metadata, read_metadata
@@ -408,7 +406,7 @@ def is_jj(path: Path) -> bool:
     return path.name.lower().endswith((".jj", ".jj.gz"))
 
 
-def read_pattern(path: Path | None, problem: Problem) -> NDArray[np.bool_]:
+def read_pattern(path: Path | None, problem: Problem) -> Bools:
     """Suppressed cells (status u, x or w) of a problem that came from a JJ file.
 
     The file has columns id and status, or is a JJ file with the same ids; without one the status of

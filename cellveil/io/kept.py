@@ -9,13 +9,13 @@ from itertools import permutations, product
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellveil.front import refuse
 from cellveil.io.earlier_cells import Before, earlier_of, narrowed, read_earlier
 from cellveil.io.inputs import hierarchy_of, read_hierarchies
 from cellveil.io.recoding import read_recodings
 from cellveil.requests.earlier import Earlier
+from csp.exact import Bools
 from csp.formats.reading import MAX_DESCRIPTION_BYTES, read_text
 from csp.formats.recodings import Recoding
 from csp.mechanism import Protected
@@ -31,7 +31,7 @@ from csp.tables.table import Table
 class Kept:
     """Cells of a table that stay suppressed, and what there is to say of them."""
 
-    cells: NDArray[np.bool_]
+    cells: Bools
     told: tuple[str, ...]
 
     def release(self, table: Table) -> Release:

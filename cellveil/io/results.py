@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from cellveil.front import refuse
 from cellveil.io.excel import check_excel, write_workbook
 from cellveil.io.files import Columns, write_columns
 from cellveil.io.house import with_mark
 from cellveil.requests.outputs import House
+from csp.exact import Ints
 from csp.formats.apriori import Statement, write_apriori
 from csp.formats.files import Together
 from csp.mechanism import Protected
@@ -77,7 +75,7 @@ def write_result(
     form: str | None = None,
     reveal: bool = False,
     structure: str | None = None,
-    part: tuple[Table, NDArray[np.int64]] | None = None,
+    part: tuple[Table, Ints] | None = None,
     house: House | None = None,
     files: Together | None = None,
 ) -> None:

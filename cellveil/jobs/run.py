@@ -7,9 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 import cellveil
 from cellveil.front import explained, refuse
 from cellveil.io.files import check_outputs, result_columns, write_json
@@ -22,6 +19,7 @@ from cellveil.report.facts import attacked, report_facts
 from cellveil.report.page import report_page
 from cellveil.report.skeleton import write_page
 from cellveil.requests.source import Source
+from csp.exact import Ints
 from csp.formats.apriori import Statement
 from csp.formats.files import Together, written_together
 from csp.mechanism import Protected
@@ -252,7 +250,7 @@ def _within(whole: Table, table: Table, statement: Statement) -> Statement:
     return replace(statement, codes=tuple(codes.get(name, "") for name in whole.names))
 
 
-def _rows(whole: Table, table: Table) -> NDArray[np.int64]:
+def _rows(whole: Table, table: Table) -> Ints:
     """Which cell of a linked table each cell of one of its tables is."""
     roots = dict(zip(whole.names, whole.roots, strict=True))
     return Labels.of(whole.labels).places(labels_within(table, whole.names, roots))

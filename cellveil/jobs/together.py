@@ -8,20 +8,19 @@ from fractions import Fraction
 from typing import NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacks.release_alone.several_releases import Differencing, differencing, union_of
 from cellveil.front import refuse
 from csp.clock import Clock
 from csp.errors import InputError, OutOfTime
-from csp.exact import UNBOUNDED
+from csp.exact import UNBOUNDED, Bools, Ints
 from csp.mechanism import Protected
 from csp.release.completion import agreeing
 from csp.release.release import Release
 from csp.tables.codes import Labels, cell_name
 
 
-def places_of(old: Release, new: Release) -> NDArray[np.int64] | None:
+def places_of(old: Release, new: Release) -> Ints | None:
     """Place of each cell of a new release in an old one, -1 for none.
 
     Two cells are the same if their labels agree once dimensions at their total are dropped. None
@@ -49,7 +48,7 @@ def places_of(old: Release, new: Release) -> NDArray[np.int64] | None:
     return at
 
 
-def differ(old: Release, new: Release, at: NDArray[np.int64]) -> NDArray[np.bool_]:
+def differ(old: Release, new: Release, at: Ints) -> Bools:
     """Cells of a new release that both publish, with different values."""
     there = np.where(at >= 0, at, 0)
     both = (at >= 0) & ~new.pattern & ~old.pattern[there]
@@ -76,11 +75,11 @@ class Required:
     scale : int
     """
 
-    cells: NDArray[np.int64]
-    values: NDArray[np.int64]
-    lower: NDArray[np.int64]
-    upper: NDArray[np.int64]
-    sliding: NDArray[np.int64]
+    cells: Ints
+    values: Ints
+    lower: Ints
+    upper: Ints
+    sliding: Ints
     scale: int
 
     @classmethod
@@ -285,9 +284,7 @@ def _attack(
     return [*lines, f"{words}."]
 
 
-def _too_narrow(
-    found: Differencing, shown: NDArray[np.bool_], required: Required | None
-) -> tuple[NDArray[np.bool_], int]:
+def _too_narrow(found: Differencing, shown: Bools, required: Required | None) -> tuple[Bools, int]:
     """Sensitive cells whose joint intervals are too narrow, and how many are from one release."""
     narrow = np.zeros(len(found.cells), bool)
     if required is None or not len(required.cells):
@@ -322,8 +319,7 @@ _LISTED = 12
 
 
 def _refuse(
-    found: Differencing, wrong: NDArray[np.bool_], how: str, whose: str,
-    known: NDArray[np.int64], new: Release,
+    found: Differencing, wrong: Bools, how: str, whose: str, known: Ints, new: Release,
 ) -> NoReturn:  # fmt: skip
     """Refuse to publish what discloses with earlier releases, and say how to mend it.
 
@@ -356,7 +352,7 @@ def _refuse(
     )
 
 
-def _sums(found: Differencing, wrong: NDArray[np.bool_], new: Release) -> str:
+def _sums(found: Differencing, wrong: Bools, new: Release) -> str:
     """Name cells that only the new release publishes, of sums that have a cell which is known."""
     union = found.release
     cell = int(found.cells[np.argmax(wrong)])

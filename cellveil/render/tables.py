@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from rich import box
 from rich.console import Console, Group
 from rich.table import Table as Grid
@@ -16,7 +15,7 @@ from rich.text import Text
 from cellveil.render.screen import printable
 from csp.audits.audit import Audit
 from csp.audits.violations import Violation
-from csp.exact import end_text, grouped_text
+from csp.exact import Bools, end_text, grouped_text
 from csp.mechanism import Protected
 from csp.problem.problem import Problem
 from csp.solve import Suppression
@@ -216,7 +215,7 @@ def _end(end: float, scale: int) -> str:
 # ---- words ---------------------------------------------------------------------------------------
 
 
-def sizes(problem: Problem, pattern: NDArray[np.bool_], *, reveal: bool = False) -> str:
+def sizes(problem: Problem, pattern: Bools, *, reveal: bool = False) -> str:
     """How many cells are published and suppressed; with `reveal`, how many are sensitive.
 
     Where no cell is secondary, the count would mark every suppressed cell as sensitive.

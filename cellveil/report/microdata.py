@@ -8,11 +8,11 @@ from html import escape
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import cellveil
 from cellveil.report.skeleton import listed, origin, section, shares, whole_page
 from csp.clock import Clock
+from csp.exact import Bools
 from csp.rules import Rule
 from microagg.compliance.result import Compliant
 from microagg.partitions.aggregated import loss_of_values
@@ -72,9 +72,7 @@ def microdata_facts(
     return facts
 
 
-def _losses_of(
-    records: Records, partition: Partition, hidden: NDArray[np.bool_] | None
-) -> dict[str, Any]:
+def _losses_of(records: Records, partition: Partition, hidden: Bools | None) -> dict[str, Any]:
     """Information loss of the file and of each attribute, in percent."""
     if partition.aggregate != "mean":
         values = partition.centroids

@@ -11,9 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from cellveil.report.skeleton import (
     WIDTH,
     bar,
@@ -25,7 +22,7 @@ from cellveil.report.skeleton import (
     section,
     whole_page,
 )
-from csp.exact import grouped_text
+from csp.exact import Ints, grouped_text
 from csp.mechanism import Protected
 from csp.release.release import Release
 from csp.solve import Progress
@@ -33,7 +30,7 @@ from csp.tables.cross.html import cell_texts
 from csp.tables.cross.layout import CrossTable, cross_table
 from csp.tables.table import Table
 
-Part = tuple[str, Table, NDArray[np.int64]]
+Part = tuple[str, Table, Ints]
 """One of linked tables: its name, the table, and which cell of the whole each of its cells is."""
 
 ATTACKS = {

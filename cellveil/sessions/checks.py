@@ -7,12 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from cellveil.crosstabs.crossing import Crossed
 from cellveil.crosstabs.result import Crosstab
 from csp.errors import InputError
+from csp.exact import Bools
 from csp.release.release import Release
 from csp.responses import audited_together
 from csp.rules import MinFrequency, Rule
@@ -144,7 +142,7 @@ def check_words(rules: Rule | str) -> None:
         raise InputError(msg)
 
 
-def check_same_records(before: NDArray[np.bool_], now: NDArray[np.bool_]) -> None:
+def check_same_records(before: Bools, now: Bools) -> None:
     """Refuse a table of other records than the tables before.
 
     Parameters

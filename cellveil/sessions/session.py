@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellveil.crosstabs.crossing import Crossed, answers
 from cellveil.crosstabs.making import Making, RecordOptions, rules_given
@@ -28,6 +27,7 @@ from cellveil.sessions.checks import (
     judged_together,
 )
 from csp.errors import InputError
+from csp.exact import Bools
 from csp.mechanism import Mechanism, Protected
 from csp.names.guesses import Guided
 from csp.release.release import Release
@@ -107,7 +107,7 @@ class Session(metaclass=Guided):
         self._rules = rules
         self._complete = (complete,) if isinstance(complete, str) else tuple(complete)
         self._title = title
-        self._used: NDArray[np.bool_] | None = None
+        self._used: Bools | None = None
         self._tables: dict[str, Crosstab] = {}
         self._asked: dict[str, Asked] = {}
         self._decided: dict[str, Decision] = {}

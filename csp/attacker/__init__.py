@@ -19,14 +19,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from csp.attacker.flow import FlowEngine, as_network
 from csp.attacker.ilp import integer_extreme
 from csp.attacker.lp import LpEngine
 from csp.attacker.view import Extreme, View, components
 from csp.clock import UNLIMITED, Clock
+from csp.exact import Ints
 
 __all__ = ["Engine", "Extreme", "View", "components", "engine", "integer_extreme"]
 
@@ -36,9 +34,9 @@ class Engine(Protocol):
 
     def ends(
         self,
-        targets: NDArray[np.int64],
-        signs: NDArray[np.int64],
-        enough: NDArray[np.int64] | None = None,
+        targets: Ints,
+        signs: Ints,
+        enough: Ints | None = None,
         clock: Clock = UNLIMITED,
     ) -> list[Extreme]:
         """Furthest deviation of each target in its direction.
@@ -69,7 +67,7 @@ class Engine(Protocol):
 
 
 def engine(
-    view: View, witnesses: Sequence[tuple[NDArray[np.int64], int]] = (), *, whole: bool = False
+    view: View, witnesses: Sequence[tuple[Ints, int]] = (), *, whole: bool = False
 ) -> Engine:
     """Pick the engine for a part of a pattern: flows for a network, else linear programming.
 

@@ -12,13 +12,13 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from csp.exact import Ints
 from csp.tables.codes import Labels
 from csp.tables.table import Table
 
-Box = tuple[NDArray[np.int64], NDArray[np.int64]]
-_Partners = tuple[NDArray[np.int64], NDArray[np.int64]]
+Box = tuple[Ints, Ints]
+_Partners = tuple[Ints, Ints]
 
 # Dimensions of a box, and cells of the grid of codes.
 _MOST_DIMENSIONS = 6
@@ -87,8 +87,7 @@ class Boxes:
         return found
 
     def through(
-        self, p: int, most: int, up: NDArray[np.int64], down: NDArray[np.int64],
-        boxes: int = 20_000,
+        self, p: int, most: int, up: Ints, down: Ints, boxes: int = 20_000,
     ) -> list[Box | None]:  # fmt: skip
         """Find boxes that move a cell far down and far up, within the room of every cell.
 
@@ -116,8 +115,8 @@ class Boxes:
         ]
 
     def _grid(
-        self, p: int, most: int, up: NDArray[np.int64], down: NDArray[np.int64], boxes: int
-    ) -> tuple[list[_Partners], list[NDArray[np.int64]]] | None:
+        self, p: int, most: int, up: Ints, down: Ints, boxes: int
+    ) -> tuple[list[_Partners], list[Ints]] | None:
         """How far boxes move a cell down and up, one axis for the other codes of a dimension."""
         if not self._usable:
             return None
@@ -134,9 +133,7 @@ class Boxes:
             low = np.minimum(low, np.where(way > 0, fall, rise))
         return partners, [low, high]
 
-    def _corners(
-        self, p: int, partners: list[_Partners]
-    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    def _corners(self, p: int, partners: list[_Partners]) -> Iterator[tuple[Ints, Ints]]:
         """Cells (-1 where there is none) at each corner but the first, and which way they move."""
         d = len(partners)
         own = self._code[p] * self._stride
@@ -171,7 +168,7 @@ class Boxes:
         steps = np.array([sign * amount * w for _, w in found], np.int64)
         return (cells, steps) if self._balanced(cells, steps) else None
 
-    def _balanced(self, cells: NDArray[np.int64], steps: NDArray[np.int64]) -> bool:
+    def _balanced(self, cells: Ints, steps: Ints) -> bool:
         """Whether a deviation leaves every relation as it is (weights are not looked for above)."""
         z = np.zeros(self._table.n_cells, np.int64)
         z[cells] = np.sign(steps)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from csp.attacker.integer_matrices import solve
 from csp.clock import UNLIMITED, Clock
 from csp.errors import OutOfTime
+from csp.exact import Floats, Ints
 
 # Time of an exact dense solution, over the cube of its size; measured on one core.
 _SECONDS = 6e-9
@@ -30,7 +31,7 @@ _LONG = 60
 
 
 def determined(
-    matrix: Any, pivots: NDArray[np.int64], values: NDArray[Any], clock: Clock = UNLIMITED
+    matrix: Any, pivots: Ints, values: NDArray[Any], clock: Clock = UNLIMITED
 ) -> tuple[NDArray[Any], int] | None:
     """Do as `solved`, but find nothing rather than be late."""
     try:
@@ -40,7 +41,7 @@ def determined(
 
 
 def solved(
-    matrix: Any, pivots: NDArray[np.int64], values: NDArray[Any], clock: Clock = UNLIMITED
+    matrix: Any, pivots: Ints, values: NDArray[Any], clock: Clock = UNLIMITED
 ) -> tuple[NDArray[Any], int] | None:
     """Solve ``matrix @ z = 0`` for the columns of z that the pivots determine, exactly.
 
@@ -98,7 +99,7 @@ def solved(
     return z, divisor
 
 
-def whole_direction(matrix: Any, z: NDArray[np.float64]) -> NDArray[np.int64] | None:
+def whole_direction(matrix: Any, z: Floats) -> Ints | None:
     """Find whole numbers along a vertex that a solver gave in floats, whatever its magnitude.
 
     At a vertex few cells, those at a bound, determine all others that move. Their values are

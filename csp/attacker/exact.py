@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from csp.attacker.elimination import solved
 from csp.attacker.view import View, largest_room
 from csp.clock import UNLIMITED, Clock
-from csp.exact import UNBOUNDED
+from csp.exact import UNBOUNDED, Floats, Ints
 
 # Denominators seen at vertices of margin systems; each divides one of these.
 _DENOMINATORS = (1, 2, 3, 4, 6, 12, 60, 2520, 27720)
@@ -29,7 +29,7 @@ _MOST = 10**9
 _PART = 10**4
 
 
-def common_denominator(span: NDArray[np.float64]) -> int | None:
+def common_denominator(span: Floats) -> int | None:
     """Smallest number found that makes all entries whole; None if there is none of good size."""
     entries = np.unique(np.abs(span).ravel())
     divisor = 1
@@ -45,7 +45,7 @@ def common_denominator(span: NDArray[np.float64]) -> int | None:
     return None
 
 
-def rationalise(x: NDArray[np.float64]) -> Iterator[tuple[NDArray[np.int64], int]]:
+def rationalise(x: Floats) -> Iterator[tuple[Ints, int]]:
     """Yield integer vectors n and denominators d with n / d close to x, smallest d first."""
     size = float(np.abs(x).max(initial=0.0))
     for d in _DENOMINATORS:
@@ -121,7 +121,7 @@ def dual_bound(
 
 
 def basic_solution(
-    view: View, basic_columns: NDArray[np.int64], at: NDArray[Any], tight_rows: NDArray[np.int64],
+    view: View, basic_columns: Ints, at: NDArray[Any], tight_rows: Ints,
     j: int, sign: int, clock: Clock = UNLIMITED,
 ) -> tuple[NDArray[Any], int, NDArray[Any], int] | None:  # fmt: skip
     """Exact primal and dual solution of an LP basis.

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from csp.attacker.maxflow import KERNELS, Graph, HalfArcs, Targets, working_space
 from csp.attacker.view import NOTHING, Extreme, View
 from csp.clock import UNLIMITED, Clock
+from csp.exact import Floats, Ints
 
 # Capacity that stands for none: twice it still fits int64, so residuals cannot overflow.
 ENDLESS = 2**60
@@ -38,9 +39,9 @@ class Network:
         enters another.
     """
 
-    tail: NDArray[np.int64]
-    head: NDArray[np.int64]
-    sign: NDArray[np.int64]
+    tail: Ints
+    head: Ints
+    sign: Ints
 
 
 def as_network(view: View) -> Network | None:
@@ -78,9 +79,7 @@ def as_network(view: View) -> Network | None:
     return Network(tail, head, sign)
 
 
-def _neighbours(
-    r: int, a: NDArray[Any], b: NDArray[Any], flip: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _neighbours(r: int, a: NDArray[Any], b: NDArray[Any], flip: Ints) -> tuple[Ints, Ints, Ints]:
     """Adjacency of the relations: where each one's begin, the neighbours, and how they turn."""
     both_a, both_b = np.concatenate([a, b]), np.concatenate([b, a])
     order = np.argsort(both_a, kind="stable")
@@ -99,9 +98,9 @@ class FlowEngine:
 
     def ends(
         self,
-        targets: NDArray[np.int64],
-        signs: NDArray[np.int64],
-        enough: NDArray[np.int64] | None = None,
+        targets: Ints,
+        signs: Ints,
+        enough: Ints | None = None,
         clock: Clock = UNLIMITED,
     ) -> list[Extreme]:
         """Furthest deviation of each target in its direction; see `csp.attacker.Engine`."""
@@ -128,9 +127,8 @@ class FlowEngine:
         return self.ends(np.array([j]), np.array([sign]), limit)[0]
 
     def _collect(
-        self, found: list[Extreme | None], pools: Any, targets: NDArray[np.int64],
-        signs: NDArray[np.int64], limits: NDArray[np.int64], served: NDArray[np.int64],
-        reach: NDArray[np.int64],
+        self, found: list[Extreme | None], pools: Any, targets: Ints, signs: Ints, limits: Ints,
+        served: Ints, reach: Ints,
     ) -> None:  # fmt: skip
         """Turn the pools of one slice into answers."""
         begin, cells, steps, cut_begin, cut_nodes = pools
@@ -151,7 +149,7 @@ class FlowEngine:
             found[t] = Extreme(Fraction(r), moved[f], far[f], 1, rows, multipliers, 1, exact)
         served[new] = -2
 
-    def _proof(self, cut: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _proof(self, cut: Ints) -> tuple[Ints, Ints]:
         """Row multipliers of a minimum cut, zero at the outside node."""
         potential = np.zeros(self._view.matrix.shape[0] + 1, np.int64)
         potential[cut] = 1
@@ -164,7 +162,7 @@ class FlowEngine:
         return Extreme(None, ray.moved, ray.steps, 1)
 
 
-def half_arcs(network: Network, nodes: int, weights: NDArray[np.float64] | None = None) -> HalfArcs:
+def half_arcs(network: Network, nodes: int, weights: Floats | None = None) -> HalfArcs:
     """Adjacency of a network as `csp.attacker.maxflow.push` reads it.
 
     Parameters

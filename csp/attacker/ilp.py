@@ -6,13 +6,12 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.attacker.exact import is_deviation
 from csp.attacker.view import Extreme, View, largest_room
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, InputError, argument
-from csp.exact import UNBOUNDED
+from csp.exact import UNBOUNDED, Floats, Ints
 from csp.highs import Model, Status
 
 FURTHEST = 10**9
@@ -85,10 +84,7 @@ def integer_extreme(
     return Extreme(reach, moved, z[moved], 1)
 
 
-def _furthest(
-    view: View, cost: NDArray[np.float64], up: NDArray[np.float64], down: NDArray[np.float64],
-    clock: Clock,
-) -> NDArray[np.int64]:  # fmt: skip
+def _furthest(view: View, cost: Floats, up: Floats, down: Floats, clock: Clock) -> Ints:
     """Integer deviation of least cost within some room.
 
     Raises

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.attacker.null_space import null_space
 from csp.compiled import Kernels
-from csp.exact import UNBOUNDED
+from csp.exact import UNBOUNDED, Bools, Ints
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -44,13 +43,13 @@ class KernelForm:
     Deviation i is ``matrix[i] @ z[columns] / divisor``, where z are the deviations of all cells.
     """
 
-    cells: NDArray[np.int64]  # (m,)
-    matrix: NDArray[np.int64]  # (m, d)
-    columns: NDArray[np.int64]  # (d,) places among the cells
+    cells: Ints  # (m,)
+    matrix: Ints  # (m, d)
+    columns: Ints  # (d,) places among the cells
     divisor: int
 
     @classmethod
-    def of(cls, relations: csr_array, pattern: NDArray[np.bool_]) -> KernelForm | None:
+    def of(cls, relations: csr_array, pattern: Bools) -> KernelForm | None:
         """Form of the cells of a pattern; None if its numbers are large."""
         cells = np.flatnonzero(pattern)
         found = null_space(relations[:, cells], np.arange(len(cells)))
@@ -68,9 +67,9 @@ class KernelForm:
         return cls(cells, matrix, axes, int(divisor))
 
     def judge(
-        self, values: NDArray[np.int64], lower: NDArray[np.int64], upper: NDArray[np.int64],
-        primary: NDArray[np.bool_], levels: NDArray[np.int64], *, integer: bool,
-    ) -> NDArray[np.int64]:  # fmt: skip
+        self, values: Ints, lower: Ints, upper: Ints,
+        primary: Bools, levels: Ints, *, integer: bool,
+    ) -> Ints:  # fmt: skip
         """Say of each table whether the pattern keeps the levels of its primary cells.
 
         Parameters
@@ -111,10 +110,7 @@ class KernelForm:
         verdicts[open_cases[again == KEEPS]] = KEEPS
         return verdicts
 
-    def _judge(
-        self, down: NDArray[np.int64], up: NDArray[np.int64], asked: NDArray[np.int64], *,
-        integer: bool,
-    ) -> NDArray[np.int64]:  # fmt: skip
+    def _judge(self, down: Ints, up: Ints, asked: Ints, *, integer: bool) -> Ints:
         """Verdicts (t,) by rooms (t, m), -1 for no end, and levels (3, t, m)."""
         found = np.empty(len(down), np.int64)
         if len(down):

@@ -22,7 +22,7 @@ from csp.attacker.ilp import FURTHEST
 from csp.attacker.view import Deviation, Extreme, View, largest_room
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, OutOfTime
-from csp.exact import UNBOUNDED
+from csp.exact import UNBOUNDED, Floats, Ints
 from csp.highs import Basis, Model, Position, Status
 
 # How often a basis is refined, and the unit of a refinement in units of the one before.
@@ -59,8 +59,7 @@ class LpEngine:
     """
 
     def __init__(
-        self, view: View, witnesses: Sequence[tuple[NDArray[np.int64], int]] = (), *,
-        whole: bool = False,
+        self, view: View, witnesses: Sequence[tuple[Ints, int]] = (), *, whole: bool = False,
     ) -> None:  # fmt: skip
         self._view, self._witnesses, self._whole = view, witnesses, whole
         largest = max(largest_room(view.up, view.down), 1)
@@ -74,9 +73,9 @@ class LpEngine:
 
     def ends(
         self,
-        targets: NDArray[np.int64],
-        signs: NDArray[np.int64],
-        enough: NDArray[np.int64] | None = None,
+        targets: Ints,
+        signs: Ints,
+        enough: Ints | None = None,
         clock: Clock = UNLIMITED,
     ) -> list[Extreme]:
         """Furthest deviation of each target in its direction; see `csp.attacker.Engine`."""
@@ -109,8 +108,7 @@ class LpEngine:
         return [e for e in found if e is not None]
 
     def shared(
-        self, targets: NDArray[np.int64], signs: NDArray[np.int64], enough: NDArray[np.int64],
-        clock: Clock = UNLIMITED,
+        self, targets: Ints, signs: Ints, enough: Ints, clock: Clock = UNLIMITED,
     ) -> list[Extreme]:  # fmt: skip
         """Deviations that few programs find, each of which moves many targets far enough.
 
@@ -174,8 +172,7 @@ class LpEngine:
     # ---- many targets at once ------------------------------------------------------------------
 
     def _together(
-        self, found: list[Extreme | None], targets: NDArray[np.int64],
-        signs: NDArray[np.int64], enough: NDArray[np.int64], clock: Clock,
+        self, found: list[Extreme | None], targets: Ints, signs: Ints, enough: Ints, clock: Clock,
     ) -> None:  # fmt: skip
         """Move many targets in one table, again until that no longer serves a good part.
 
@@ -218,8 +215,8 @@ class LpEngine:
                 return
 
     def _share(
-        self, found: list[Extreme | None], table: Deviation, targets: NDArray[np.int64],
-        signs: NDArray[np.int64], enough: NDArray[np.int64],
+        self, found: list[Extreme | None], table: Deviation, targets: Ints,
+        signs: Ints, enough: Ints,
     ) -> None:  # fmt: skip
         """Give a table to every target without an answer that it moves far enough."""
         full = np.zeros(len(self._view.cells), dtype=table.steps.dtype)
@@ -252,7 +249,7 @@ class LpEngine:
         self._price(where, np.array([sign]), None)
         return self._run(clock, endless=need is None)
 
-    def _bound(self, where: NDArray[np.int32], need: NDArray[np.int64]) -> None:
+    def _bound(self, where: NDArray[np.int32], need: Ints) -> None:
         """Let these cells move no further than their needs, and all others as far as they can."""
         view, old = self._view, self._capped
         self._top[old], self._bottom[old] = view.up[old], view.down[old]
@@ -264,9 +261,7 @@ class LpEngine:
             self._model.set_bounds(changed, low, _float(self._top[changed], self._unit))
         self._capped = where
 
-    def _price(
-        self, where: NDArray[np.int32], signs: NDArray[np.int64], need: NDArray[np.int64] | None
-    ) -> None:
+    def _price(self, where: NDArray[np.int32], signs: Ints, need: Ints | None) -> None:
         """Let the objective be the sum of some steps, or of their shares of the needs."""
         price = -signs.astype(np.float64)
         if need is not None:
@@ -320,7 +315,7 @@ class LpEngine:
                 return Deviation.of(numerators, 1)
         return None
 
-    def _exact(self, z: NDArray[np.float64]) -> Deviation | None:
+    def _exact(self, z: Floats) -> Deviation | None:
         for numerators, denominator in rationalise(z):
             clipped = np.minimum(numerators, _times(self._view.up, denominator))
             clipped = np.maximum(clipped, -_times(self._view.down, denominator))
@@ -352,7 +347,7 @@ class LpEngine:
         return at
 
     def _proof(
-        self, j: int, sign: int, g: NDArray[np.float64], reach: Fraction
+        self, j: int, sign: int, g: Floats, reach: Fraction
     ) -> tuple[NDArray[Any], int] | None:
         for numerators, divisor in rationalise(g):
             bound = dual_bound(self._view, j, sign, numerators, divisor)
@@ -403,7 +398,7 @@ class LpEngine:
         )
         raise CertificateError(msg)
 
-    def _loaded(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> Model:
+    def _loaded(self, low: Floats, high: Floats) -> Model:
         return Model(presolve="off", solver="simplex", simplex_strategy=4).load(
             cost=0.0, lower=low, upper=high, rows=self._view.matrix
         )
@@ -411,7 +406,7 @@ class LpEngine:
 
 def _distance(
     bound: NDArray[Any], numerators: NDArray[Any], denominator: int, unit: float
-) -> NDArray[np.float64]:
+) -> Floats:
     """From rational values to bounds, in a unit; infinite where there is no bound."""
     scale = denominator * Fraction(unit)
     return np.array(
@@ -424,11 +419,11 @@ def _distance(
     )
 
 
-def _float(bound: NDArray[np.int64], unit: float) -> NDArray[np.float64]:
+def _float(bound: Ints, unit: float) -> Floats:
     return np.where(bound >= UNBOUNDED, np.inf, bound / unit)
 
 
-def _times(bound: NDArray[np.int64], denominator: int) -> NDArray[Any]:
+def _times(bound: Ints, denominator: int) -> NDArray[Any]:
     """Scale a bound; object integers where the product may not fit int64."""
     if denominator == 1:
         return bound

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.compiled import Kernels
+from csp.exact import Bools, Ints
 
 KERNELS = Kernels(__name__, "push", "grown", "ends", "orient")
 
@@ -20,10 +20,10 @@ KERNELS = Kernels(__name__, "push", "grown", "ends", "orient")
 class Graph(NamedTuple):
     """Cells as arcs from tail to head, and how far each may move up and down: (k,) int64 each."""
 
-    tail: NDArray[np.int64]
-    head: NDArray[np.int64]
-    up: NDArray[np.int64]
-    down: NDArray[np.int64]
+    tail: Ints
+    head: Ints
+    up: Ints
+    down: Ints
 
 
 class HalfArcs(NamedTuple):
@@ -37,9 +37,9 @@ class HalfArcs(NamedTuple):
         Half-arcs and the node that each leads to.
     """
 
-    start: NDArray[np.int64]
-    half: NDArray[np.int64]
-    to: NDArray[np.int64]
+    start: Ints
+    half: Ints
+    to: Ints
 
 
 class Targets(NamedTuple):
@@ -53,9 +53,9 @@ class Targets(NamedTuple):
         Units after which a target need not be followed.
     """
 
-    cell: NDArray[np.int64]
-    sign: NDArray[np.int64]
-    enough: NDArray[np.int64]
+    cell: Ints
+    sign: Ints
+    enough: Ints
 
 
 class Work(NamedTuple):
@@ -72,10 +72,10 @@ class Work(NamedTuple):
         After a push short of its limit, ``scratch[0] >= 0`` is the source side of a minimum cut.
     """
 
-    flow: NDArray[np.int64]
-    touched: NDArray[np.int64]
-    seen: NDArray[np.bool_]
-    scratch: NDArray[np.int64]
+    flow: Ints
+    touched: Ints
+    seen: Bools
+    scratch: Ints
 
 
 def working_space(k: int, nodes: int) -> Work:
@@ -87,7 +87,7 @@ def working_space(k: int, nodes: int) -> Work:
 
 
 def push(
-    arcs: HalfArcs, up: NDArray[np.int64], down: NDArray[np.int64], work: Work,
+    arcs: HalfArcs, up: Ints, down: Ints, work: Work,
     source: int, sink: int, banned: int, limit: int, count: int,
 ) -> tuple[int, int]:  # fmt: skip
     """Push up to `limit` units from source to sink by Dinic's method, without cell `banned`.
@@ -181,7 +181,7 @@ def push(
     return total, count
 
 
-def grown(array: NDArray[np.int64], used: int, needed: int) -> NDArray[np.int64]:
+def grown(array: Ints, used: int, needed: int) -> Ints:
     """Return the array, or a longer one that begins with what is used of it."""
     size = len(array)
     if needed <= size:
@@ -194,11 +194,9 @@ def grown(array: NDArray[np.int64], used: int, needed: int) -> NDArray[np.int64]
 
 
 def ends(
-    arcs: HalfArcs, graph: Graph, targets: Targets, first: int, last: int,
-    served: NDArray[np.int64], reach: NDArray[np.int64], work: Work,
-) -> tuple[
-    NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]
-]:  # fmt: skip
+    arcs: HalfArcs, graph: Graph, targets: Targets, first: int, last: int, served: Ints,
+    reach: Ints, work: Work,
+) -> tuple[Ints, Ints, Ints, Ints, Ints]:  # fmt: skip
     """Find how far each of the targets ``first .. last - 1`` can move in its direction.
 
     A flow found for one target also serves every other target that it moves far enough.
@@ -284,12 +282,7 @@ def ends(
     )
 
 
-def orient(
-    start: NDArray[np.int64],
-    neighbour: NDArray[np.int64],
-    turn: NDArray[np.int64],
-    sign: NDArray[np.int64],
-) -> bool:
+def orient(start: Ints, neighbour: Ints, turn: Ints, sign: Ints) -> bool:
     """Find signs of nodes with ``sign[a] * turn == sign[b]`` on every edge.
 
     Parameters

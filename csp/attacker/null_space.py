@@ -12,11 +12,11 @@ from math import gcd, lcm
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.attacker.elimination import entries
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError
+from csp.exact import Ints
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -32,11 +32,11 @@ _ROWS_A_LOOK = 64
 
 def null_space(
     matrix: csr_array,
-    first: NDArray[np.int64],
+    first: Ints,
     *,
     most: int = MOST_ENTRIES,
     clock: Clock = UNLIMITED,
-) -> tuple[csr_array, NDArray[np.int64]] | None:
+) -> tuple[csr_array, Ints] | None:
     """Compute a basis of all vectors z with ``matrix @ z = 0``.
 
     Parameters

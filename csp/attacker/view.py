@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.exact import UNBOUNDED
+from csp.exact import UNBOUNDED, Bools, Ints
 from csp.problem.requirements import room
 from csp.tables.table import Table
 
@@ -40,17 +40,17 @@ class View:
         Room above and below the true value; `csp.UNBOUNDED` for no bound.
     """
 
-    cells: NDArray[np.int64]
-    rows: NDArray[np.int64]
+    cells: Ints
+    rows: Ints
     matrix: csr_array
-    up: NDArray[np.int64]
-    down: NDArray[np.int64]
+    up: Ints
+    down: Ints
 
     def __repr__(self) -> str:
         return f"View({len(self.cells)} cells, {len(self.rows)} relations)"
 
     @classmethod
-    def of(cls, table: Table, suppressed: NDArray[np.bool_]) -> View:
+    def of(cls, table: Table, suppressed: Bools) -> View:
         """All suppressed cells as one view, whether relations connect them or not.
 
         Parameters
@@ -90,7 +90,7 @@ class Deviation:
     denominator : int
     """
 
-    moved: NDArray[np.int64] = field(default_factory=lambda: NOTHING)
+    moved: Ints = field(default_factory=lambda: NOTHING)
     steps: NDArray[Any] = field(default_factory=lambda: NOTHING)
     denominator: int = 1
 
@@ -135,10 +135,10 @@ class Extreme:
     """
 
     reach: Fraction | None
-    moved: NDArray[np.int64]
+    moved: Ints
     steps: NDArray[Any]
     denominator: int
-    rows: NDArray[np.int64] = field(default_factory=lambda: NOTHING)
+    rows: Ints = field(default_factory=lambda: NOTHING)
     multipliers: NDArray[Any] = field(default_factory=lambda: NOTHING)
     divisor: int = 1
     exact: bool = False
@@ -153,23 +153,19 @@ class Extreme:
         return full
 
 
-def positions(
-    start: NDArray[np.int64], stop: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def positions(start: Ints, stop: Ints) -> tuple[Ints, Ints]:
     """All positions of some stretches, one after the other, and to which each belongs."""
     length = stop - start
     which = np.repeat(np.arange(len(length)), length)
     return np.arange(len(which)) + np.repeat(start - np.cumsum(length) + length, length), which
 
 
-def largest_room(*sides: NDArray[np.int64]) -> int:
+def largest_room(*sides: Ints) -> int:
     """Largest of some rooms, those without a bound apart; 0 without any."""
     return max(int(side[side < UNBOUNDED].max(initial=0)) for side in sides)
 
 
-def components(
-    table: Table, pattern: NDArray[np.bool_], *, known: Iterable[int] = ()
-) -> list[View]:
+def components(table: Table, pattern: Bools, *, known: Iterable[int] = ()) -> list[View]:
     """Split the suppressed cells of a pattern into parts that no relation connects.
 
     Parameters
@@ -208,7 +204,7 @@ def components(
     return views
 
 
-def graph_parts(matrix: csr_array) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+def graph_parts(matrix: csr_array) -> list[tuple[Ints, Ints]]:
     """Split relations into parts that share no cell.
 
     Parameters
@@ -233,9 +229,7 @@ def graph_parts(matrix: csr_array) -> list[tuple[NDArray[np.int64], NDArray[np.i
     ]
 
 
-def _connected(
-    part: csr_array,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _connected(part: csr_array) -> tuple[Ints, Ints, Ints, Ints]:
     """Cells sorted by part and where each part begins; the same for rows (none of them empty)."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components

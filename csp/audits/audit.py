@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from csp.audits.claims import Certificate, Claim
 from csp.audits.intervals import as_arrays, interval_claims
@@ -27,6 +27,7 @@ from csp.audits.violations import (
 )
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, InputError, OutOfTime
+from csp.exact import Bools, Floats, Ints
 from csp.names.calls import expect, named_errors
 from csp.problem.problem import Problem
 from csp.problem.requirements import room, shared_levels
@@ -63,18 +64,18 @@ class Audit:
     """
 
     safe: bool
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
-    exact: NDArray[np.bool_]
+    lower: Floats
+    upper: Floats
+    exact: Bools
     violations: tuple[Violation, ...]
     certificate: Certificate
     integer: bool
     guards: tuple[str, ...]
     cut_short: str = ""
-    followed: NDArray[np.bool_] | None = None
+    followed: Bools | None = None
 
     @property
-    def proved(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def proved(self) -> tuple[Floats, Floats]:
         """Lower and upper ends that are proved, NaN where they are not.
 
         These may be published. An end that is not proved is as far as one witness went from the
@@ -104,7 +105,7 @@ def audit(
     integer: bool = False,
     only_primary: bool = False,
     time_limit: float | None = None,
-    witnesses: Sequence[tuple[NDArray[np.int64], int]] = (),
+    witnesses: Sequence[tuple[Ints, int]] = (),
 ) -> Audit:
     """Check that a pattern keeps every promise of a problem.
 
@@ -154,7 +155,7 @@ def audit(
     return judged if only_primary else follow(problem, judged, clock=clock)
 
 
-def _pairs(witnesses: Any, n: int) -> list[tuple[NDArray[np.int64], int]]:
+def _pairs(witnesses: Any, n: int) -> list[tuple[Ints, int]]:
     """Witnesses of a caller: whole numbers, one a cell, and a whole number each."""
     try:
         pairs = [(np.asarray(numbers), operator.index(scale)) for numbers, scale in witnesses]
@@ -171,11 +172,11 @@ def _pairs(witnesses: Any, n: int) -> list[tuple[NDArray[np.int64], int]]:
 
 def judge(
     problem: Problem,
-    pattern: NDArray[np.bool_],
+    pattern: Bools,
     *,
     integer: bool = False,
     clock: Clock = UNLIMITED,
-    witnesses: Sequence[tuple[NDArray[np.int64], int]] = (),
+    witnesses: Sequence[tuple[Ints, int]] = (),
     shown: Mapping[int, Sequence[tuple[Claim, Claim]]] | None = None,
 ) -> Audit:
     """Audit that follows primary cells until their levels are reached, and no other cells.
@@ -260,12 +261,12 @@ def follow(
 
 def _audited(
     problem: Problem,
-    pattern: NDArray[np.bool_],
+    pattern: Bools,
     *,
     integer: bool,
-    enough: NDArray[np.int64] | None = None,
+    enough: Ints | None = None,
     clock: Clock = UNLIMITED,
-    witnesses: Sequence[tuple[NDArray[np.int64], int]] = (),
+    witnesses: Sequence[tuple[Ints, int]] = (),
     ends: dict[int, tuple[Claim, Claim]] | None = None,
     shown: Mapping[int, Sequence[tuple[Claim, Claim]]] | None = None,
 ) -> Audit:
@@ -324,7 +325,7 @@ def _audited(
 
 
 def verified(
-    problem: Problem, pattern: NDArray[np.bool_], claims: Iterable[Claim],
+    problem: Problem, pattern: Bools, claims: Iterable[Claim],
     violations: Iterable[Violation], *, integer: bool, guards: Iterable[str] = ("outsider",),
 ) -> Audit:  # fmt: skip
     """Audit that rests on these claims, once each has been checked.
@@ -357,7 +358,7 @@ def _shown(judged: Audit) -> dict[int, list[tuple[Claim, Claim]]]:
 
 def _unions(
     problem: Problem,
-    pattern: NDArray[np.bool_],
+    pattern: Bools,
     ends: dict[int, tuple[Claim, Claim]],
     *,
     integer: bool,

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from csp.attacker.view import NOTHING
 from csp.errors import CertificateError
-from csp.exact import UNBOUNDED
+from csp.exact import UNBOUNDED, Bools, Ints
 from csp.problem.requirements import room
 from csp.tables.table import Table
 
@@ -71,10 +71,10 @@ class Claim:
     sign: int
     known: tuple[int, ...]
     reach: Fraction | None
-    cells: NDArray[np.int64]
+    cells: Ints
     steps: NDArray[Any]
     denominator: int
-    rows: NDArray[np.int64] = field(default_factory=lambda: NOTHING)
+    rows: Ints = field(default_factory=lambda: NOTHING)
     multipliers: NDArray[Any] = field(default_factory=lambda: NOTHING)
     divisor: int = 1
     exact: bool = False
@@ -104,7 +104,7 @@ class Certificate:
     """
 
     table: Table
-    pattern: NDArray[np.bool_]
+    pattern: Bools
     claims: tuple[Claim, ...]
 
     def __repr__(self) -> str:
@@ -134,7 +134,7 @@ class Certificate:
 class _Check:
     """What is wrong with each claim: `faults`, an empty text where it holds."""
 
-    def __init__(self, table: Table, pattern: NDArray[np.bool_], claims: Sequence[Claim]) -> None:
+    def __init__(self, table: Table, pattern: Bools, claims: Sequence[Claim]) -> None:
         from scipy.sparse import csc_array, csr_array
 
         self._claims, self._pattern = claims, pattern
@@ -262,7 +262,7 @@ def _fault_of_end(claim: Claim, bound: int) -> str:
     return "" if holds else "its proof leaves room beyond the end"
 
 
-def _exactly(limit: NDArray[np.int64], weights: NDArray[Any], terms: int) -> NDArray[Any]:
+def _exactly(limit: Ints, weights: NDArray[Any], terms: int) -> NDArray[Any]:
     """Give limits a type in which sums of that many products with weights are exact."""
     most = int(np.abs(weights).max(initial=0)) * int(limit.max(initial=0)) * int(terms)
     return limit if most < 2**62 else limit.astype(object)
@@ -283,7 +283,7 @@ class _Vectors:
     """
 
     def __init__(
-        self, given: Sequence[tuple[NDArray[np.int64], NDArray[Any], int]], which: list[int],
+        self, given: Sequence[tuple[Ints, NDArray[Any], int]], which: list[int],
         matrix: Any, kind: type,
     ) -> None:  # fmt: skip
         self.which, self._matrix, self._length = which, matrix, matrix.shape[1]
@@ -305,20 +305,18 @@ class _Vectors:
         self._sorted = key[self._order]
         self.odd[self.owner[self._order[1:]][self._sorted[1:] == self._sorted[:-1]]] = True
 
-    def _leave_out(self, part: NDArray[np.bool_]) -> None:
+    def _leave_out(self, part: Bools) -> None:
         self.odd[self.owner[part]] = True
         self.places[part], self.numbers[part] = 0, 0
 
-    def at(
-        self, owner: NDArray[np.int64], places: NDArray[np.int64]
-    ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    def at(self, owner: Ints, places: Ints) -> tuple[NDArray[Any], Bools]:
         """Numbers of vectors at places, and whether there are any."""
         key = owner * self._length + places
         spot = np.searchsorted(self._sorted, key)
         found = np.append(self._sorted, -1)[spot] == key
         return np.where(found, np.append(self.numbers[self._order], 0)[spot], 0), found
 
-    def product(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
+    def product(self) -> tuple[Ints, Ints, NDArray[Any]]:
         """Entries of the matrix times each vector: owner, place and number."""
         from scipy.sparse import csc_array
 
@@ -340,9 +338,7 @@ class _Vectors:
         return key // matrix.shape[0], key % matrix.shape[0], sums
 
 
-def _batches(
-    given: Sequence[tuple[NDArray[np.int64], NDArray[Any], int]], matrix: Any
-) -> Iterator[_Vectors]:
+def _batches(given: Sequence[tuple[Ints, NDArray[Any], int]], matrix: Any) -> Iterator[_Vectors]:
     """Yield some vectors at a time: first those whose products with a matrix fit 64 bits."""
     # Rounding in the norm is far less than the factor 2 that is left to 2**62.
     sums = np.bincount(matrix.indices, np.abs(matrix.data.astype(np.float64)))

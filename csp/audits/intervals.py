@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from csp.attacker import Extreme, View, components, engine, integer_extreme
 from csp.audits.claims import Certificate, Claim
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, InputError, argument
+from csp.exact import Bools, Floats, Ints
 from csp.names.calls import expect, named_errors
 from csp.tables.patterns import as_pattern
 from csp.tables.table import Table
@@ -37,20 +38,20 @@ class Intervals:
     """
 
     table: Table
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
-    exact: NDArray[np.bool_]
+    lower: Floats
+    upper: Floats
+    exact: Bools
 
     def __repr__(self) -> str:
         return f"Intervals({len(self.lower)} cells)"
 
-    def __iter__(self) -> Iterator[NDArray[np.float64]]:
+    def __iter__(self) -> Iterator[Floats]:
         return iter((self.lower, self.upper))
 
     def __len__(self) -> int:
         return 2
 
-    def __getitem__(self, i: int) -> NDArray[np.float64]:
+    def __getitem__(self, i: int) -> Floats:
         return (self.lower, self.upper)[i]
 
     def require_exact(self) -> Intervals:
@@ -131,7 +132,7 @@ def intervals(
     return Intervals(table, *as_arrays(found))
 
 
-def as_positions(cells: ArrayLike, n: int) -> NDArray[np.int64]:
+def as_positions(cells: ArrayLike, n: int) -> Ints:
     """Positions of some of n cells as an array.
 
     Raises
@@ -155,14 +156,14 @@ def as_positions(cells: ArrayLike, n: int) -> NDArray[np.int64]:
 
 def interval_claims(
     table: Table,
-    pattern: NDArray[np.bool_],
+    pattern: Bools,
     targets: Iterable[int],
     *,
     integer: bool = False,
     known: tuple[int, ...] = (),
-    enough: NDArray[np.int64] | None = None,
+    enough: Ints | None = None,
     clock: Clock = UNLIMITED,
-    witnesses: Sequence[tuple[NDArray[np.int64], int]] = (),
+    witnesses: Sequence[tuple[Ints, int]] = (),
     found: dict[int, tuple[Claim, Claim]] | None = None,
 ) -> dict[int, tuple[Claim, Claim]]:
     """Lower and upper claim of every target among the suppressed cells.
@@ -224,8 +225,8 @@ def interval_claims(
 
 def claims_of(
     view: View,
-    targets: NDArray[np.int64],
-    signs: NDArray[np.int64],
+    targets: Ints,
+    signs: Ints,
     extremes: list[Extreme],
     known: tuple[int, ...] = (),
     *,
@@ -235,7 +236,7 @@ def claims_of(
 
     Answers that share a witness become claims that share it.
     """
-    places: dict[int, NDArray[np.int64]] = {}
+    places: dict[int, Ints] = {}
     claims = []
     for j, sign, extreme in zip(targets.tolist(), signs.tolist(), extremes, strict=True):
         cells = places.get(id(extreme.moved))
@@ -252,9 +253,7 @@ def claims_of(
     return claims
 
 
-def as_arrays(
-    certificate: Certificate,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+def as_arrays(certificate: Certificate) -> tuple[Floats, Floats, Bools]:
     """Intervals of an outsider: `lower`, `upper` and `exact`."""
     table, pattern = certificate.table, certificate.pattern
     lower = np.where(pattern, np.nan, table.values.astype(np.float64))

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.attacker.boxes import Boxes
 from csp.attacker.view import Deviation
@@ -14,6 +13,7 @@ from csp.audits.claims import Claim
 from csp.audits.intervals import interval_claims
 from csp.audits.violations import Violation, largest_levels, short_of_levels
 from csp.clock import Clock
+from csp.exact import Bools, Ints
 from csp.problem.problem import Problem
 from csp.problem.requirements import room
 from csp.problem.singletons import Attackers
@@ -26,12 +26,12 @@ _MANY_BOXES = 20_000
 
 def settle_singletons(
     problem: Problem,
-    pattern: NDArray[np.bool_],
+    pattern: Bools,
     pairs: Mapping[int, Sequence[tuple[Claim, Claim]]],
     *,
     integer: bool,
     clock: Clock,
-    witnesses: Sequence[tuple[NDArray[np.int64], int]] = (),
+    witnesses: Sequence[tuple[Ints, int]] = (),
 ) -> tuple[list[Violation], list[Claim]]:
     """Check every primary cell against the contributors who are alone in another cell.
 
@@ -89,11 +89,11 @@ class _Guarded:
     """Primary cells that have not yet been settled against the contributors who are alone."""
 
     def __init__(
-        self, problem: Problem, pattern: NDArray[np.bool_], attackers: Attackers,
+        self, problem: Problem, pattern: Bools, attackers: Attackers,
         pairs: Mapping[int, Sequence[tuple[Claim, Claim]]],
     ) -> None:  # fmt: skip
         self._problem, self._pattern, self._attackers = problem, pattern, attackers
-        self._touched: dict[int, tuple[NDArray[np.int64], frozenset[int]]] = {}
+        self._touched: dict[int, tuple[Ints, frozenset[int]]] = {}
         self._all = frozenset(a for a, some in enumerate(attackers.knows) if len(some))
         self._left: dict[int, list[tuple[Claim, Claim]]] = {}
         for p, some in pairs.items():
@@ -179,7 +179,7 @@ class _Guarded:
         return self.settle(seen)
 
     def settle_by_boxes(
-        self, enough: NDArray[np.int64], most: int, *, integer: bool, clock: Clock
+        self, enough: Ints, most: int, *, integer: bool, clock: Clock
     ) -> list[Claim]:
         """Settle cells by the best of at most `most` boxes."""
         if not self._left:
@@ -239,7 +239,7 @@ class _Guarded:
 
 
 def _deviations(
-    table: Table, pattern: NDArray[np.bool_], witnesses: Sequence[tuple[NDArray[np.int64], int]]
+    table: Table, pattern: Bools, witnesses: Sequence[tuple[Ints, int]]
 ) -> list[Deviation]:
     """Vectors that are deviations within a pattern."""
     up, down = room(table)

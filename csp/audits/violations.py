@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.audits.claims import Claim
+from csp.exact import Bools, Ints
 from csp.problem.problem import Problem
 
 
@@ -44,7 +44,7 @@ class Violation:
         return f"Violation({self.kind}: {self.words})"
 
 
-def largest_levels(problem: Problem) -> NDArray[np.int64]:
+def largest_levels(problem: Problem) -> Ints:
     """Largest level of each cell: reaching it on one side settles every promise about it.
 
     At least one unit, so that a cell that moves at all is seen to move.
@@ -52,7 +52,7 @@ def largest_levels(problem: Problem) -> NDArray[np.int64]:
     return np.maximum(np.maximum(np.maximum(problem.lpl, problem.upl), problem.spl), 1)
 
 
-def misplaced(problem: Problem, pattern: NDArray[np.bool_]) -> Iterator[Violation]:
+def misplaced(problem: Problem, pattern: Bools) -> Iterator[Violation]:
     """Yield cells that must be suppressed and are not, and those that must not and are."""
     table = problem.table
     for i in np.flatnonzero(problem.forced & ~pattern).tolist():

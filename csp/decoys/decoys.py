@@ -13,12 +13,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.decoys.key import Key
 from csp.decoys.proportional_fitting import predicted
 from csp.errors import InputError
-from csp.exact import Number, ceil_fraction, exact, number_text, read_fraction
+from csp.exact import Bools, Floats, Ints, Number, ceil_fraction, exact, number_text, read_fraction
 from csp.formats.reading import as_object
 from csp.tables.table import Table
 
@@ -145,9 +144,7 @@ class Decoys:
         """What may be public: the same without the key."""
         return replace(self, key=None)
 
-    def rates(
-        self, table: Table, fixed: NDArray[np.bool_] | None = None, width: int = 1
-    ) -> NDArray[np.float64]:
+    def rates(self, table: Table, fixed: Bools | None = None, width: int = 1) -> Floats:
         """Rate of every cell, (n,) float64; it depends on nothing that a release hides.
 
         Parameters
@@ -174,9 +171,7 @@ class Decoys:
             even[i] = float(min(most, max(least, steps)))
         return even
 
-    def coins(
-        self, table: Table, fixed: NDArray[np.bool_] | None = None, width: int = 1
-    ) -> NDArray[np.bool_]:
+    def coins(self, table: Table, fixed: Bools | None = None, width: int = 1) -> Bools:
         """Cells whose coin makes them decoys, (n,) bool; whether they may be is not asked.
 
         Parameters
@@ -194,7 +189,7 @@ class Decoys:
         below = [math.floor(Fraction(rate) * 2**_COIN) for rate in rates]
         return np.array([d < b for d, b in zip(drawn, below, strict=True)], dtype=bool)
 
-    def costs(self, table: Table, cost: NDArray[np.int64]) -> NDArray[np.int64]:
+    def costs(self, table: Table, cost: Ints) -> Ints:
         """Costs with the key's factors, (n,) int64, in steps of ``2**-14`` or coarser.
 
         Raises

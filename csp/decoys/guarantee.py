@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from csp.exact import Bools, Floats
 from csp.problem.problem import Problem
 
 
@@ -40,8 +40,7 @@ class Guarantee:
 
     @classmethod
     def of(
-        cls, rates: NDArray[np.float64], problem: Problem, pattern: NDArray[np.bool_], *,
-        complete: bool, width: str,
+        cls, rates: Floats, problem: Problem, pattern: Bools, *, complete: bool, width: str,
     ) -> Guarantee:  # fmt: skip
         """Guarantee of a pattern.
 

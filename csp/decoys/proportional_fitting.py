@@ -11,15 +11,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.attacker.elimination import entries
+from csp.exact import Bools, Floats
 from csp.tables.table import Table
 
 _ROUNDS = 30
 
 
-def predicted(table: Table, known: NDArray[np.bool_]) -> NDArray[np.float64]:
+def predicted(table: Table, known: Bools) -> Floats:
     """Predict the cells of a table from some of them.
 
     Parameters
@@ -51,9 +51,7 @@ def predicted(table: Table, known: NDArray[np.bool_]) -> NDArray[np.float64]:
     return np.array(guess)
 
 
-def _rows(
-    table: Table, known: NDArray[np.bool_]
-) -> list[tuple[list[int], list[int], list[tuple[int, int]]]]:
+def _rows(table: Table, known: Bools) -> list[tuple[list[int], list[int], list[tuple[int, int]]]]:
     """Unknown cells with +1 and with -1, and known cells, of every relation that has both kinds.
 
     Relations with other coefficients are left out: they may predict less well, never more.

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.audits.audit import Audit, follow, judge
 from csp.clock import UNLIMITED, Clock, now
@@ -20,6 +19,7 @@ from csp.decoys.decoys import Decoys
 from csp.decoys.guarantee import Guarantee
 from csp.decoys.width import Wide
 from csp.errors import Unprotectable
+from csp.exact import Bools
 from csp.problem.problem import Problem
 from csp.solve import Suppression, suppress
 from csp.solve.result import in_measure
@@ -47,11 +47,11 @@ class Defended:
     problem: Problem
     suppression: Suppression
     audit: Audit
-    required: NDArray[np.bool_]
+    required: Bools
     guarantee: Guarantee
 
     @property
-    def pattern(self) -> NDArray[np.bool_]:
+    def pattern(self) -> Bools:
         """Suppressed cells, shape (n,)."""
         return self.suppression.pattern
 
@@ -157,10 +157,10 @@ def defend(
 
 def settle(
     problem: Problem,
-    drawn: NDArray[np.bool_],
+    drawn: Bools,
     asked: Wide,
     *,
-    guarantee: Callable[[NDArray[np.bool_]], Guarantee],
+    guarantee: Callable[[Bools], Guarantee],
     integer: bool = False,
     clock: Clock = UNLIMITED,
     **options: Any,
@@ -238,22 +238,20 @@ def settle(
         closed, required = _without(narrow & ~forced, closed, forced | drawn)
 
 
-def _nothing_added(required: NDArray[np.bool_]) -> Suppression:
+def _nothing_added(required: Bools) -> Suppression:
     """Take what is required as it stands: nothing can be cheaper."""
     pattern = required.copy()
     pattern.flags.writeable = False
     return Suppression(pattern, 0, 0, canonical=True, seconds=0.0, method="none")
 
 
-def _without(
-    narrow: NDArray[np.bool_], closed: NDArray[np.bool_], wanted: NDArray[np.bool_]
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _without(narrow: Bools, closed: Bools, wanted: Bools) -> tuple[Bools, Bools]:
     """Publish more cells, and begin again with what is required of the others."""
     closed = closed | narrow
     return closed, wanted & ~closed
 
 
-def _explained(error: Unprotectable, closed: NDArray[np.bool_]) -> Unprotectable:
+def _explained(error: Unprotectable, closed: Bools) -> Unprotectable:
     """Say what the defence had to do with it."""
     count = int(closed.sum())
     if not count:
@@ -268,7 +266,7 @@ def _explained(error: Unprotectable, closed: NDArray[np.bool_]) -> Unprotectable
     )  # fmt: skip
 
 
-def _too_narrow(problem: Problem, narrow: NDArray[np.bool_]) -> Unprotectable:
+def _too_narrow(problem: Problem, narrow: Bools) -> Unprotectable:
     i = int(np.argmax(narrow))
     message = (
         f"cell {problem.table.cell(i)} must be suppressed and cannot be as wide as the defence "

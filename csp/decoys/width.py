@@ -8,14 +8,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.audits.claims import Certificate
 from csp.audits.intervals import interval_claims
 from csp.clock import UNLIMITED, Clock
 from csp.decoys.decoys import Decoys
 from csp.errors import InputError, phrase
-from csp.exact import ceil_fraction, exact, number_text, units_text
+from csp.exact import Bools, ceil_fraction, exact, number_text, units_text
 from csp.problem.problem import Problem
 from csp.tables.table import Table
 
@@ -79,9 +78,9 @@ class Wide:
         return text
 
     def holds(
-        self, problem: Problem, pattern: NDArray[np.bool_], cells: NDArray[np.bool_], *,
+        self, problem: Problem, pattern: Bools, cells: Bools, *,
         integer: bool, clock: Clock = UNLIMITED,
-    ) -> NDArray[np.bool_]:  # fmt: skip
+    ) -> Bools:  # fmt: skip
         """Which of some cells are wide enough if this is suppressed, (n,) bool."""
         wide = np.zeros(len(pattern), dtype=bool)
         for i, low, high in _ends(problem.table, pattern, cells, integer=integer, clock=clock):
@@ -94,9 +93,7 @@ class Wide:
             return self.units
         return max(self.units, ceil_fraction(self.share * upper))
 
-    def posed(
-        self, problem: Problem, required: NDArray[np.bool_], closed: NDArray[np.bool_]
-    ) -> Problem:
+    def posed(self, problem: Problem, required: Bools, closed: Bools) -> Problem:
         """Problem in which required cells are primary and closed ones published."""
         asked = self._asked(problem, required)
         if self.share is not None:
@@ -109,8 +106,7 @@ class Wide:
         return replace(problem, **asked)
 
     def strict(
-        self, problem: Problem, pattern: NDArray[np.bool_], *, integer: bool,
-        clock: Clock = UNLIMITED,
+        self, problem: Problem, pattern: Bools, *, integer: bool, clock: Clock = UNLIMITED,
     ) -> Problem:  # fmt: skip
         """Problem in which every suppressed cell is primary, for the audit."""
         asked = self._asked(problem, pattern)
@@ -119,7 +115,7 @@ class Wide:
                 asked["spl"][i] = max(int(asked["spl"][i]), self._level(high))
         return replace(problem, **asked)
 
-    def _asked(self, problem: Problem, cells: NDArray[np.bool_]) -> dict[str, Any]:
+    def _asked(self, problem: Problem, cells: Bools) -> dict[str, Any]:
         """Change a problem so that some cells are the primary ones, each as wide in units."""
         lpl, upl, spl = (
             np.where(problem.primary, level, 0) for level in (problem.lpl, problem.upl, problem.spl)
@@ -131,8 +127,8 @@ class Wide:
 
 def _ends(
     table: Table,
-    pattern: NDArray[np.bool_],
-    cells: NDArray[np.bool_],
+    pattern: Bools,
+    cells: Bools,
     *,
     integer: bool,
     clock: Clock,

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
+from csp.exact import Ints
 from csp.formats.delimited import Opened, TextFile
 from csp.formats.formulas import as_meant, kept_from_formulas
 
@@ -20,7 +21,7 @@ _GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}", re.ASCII)
 def with_points(
     columns: dict[str, NDArray[Any]],
     opened: Opened,
-    rows: Mapping[str, NDArray[np.int64]] | None = None,
+    rows: Mapping[str, Ints] | None = None,
 ) -> tuple[dict[str, NDArray[Any]], str]:
     """Columns of numbers with decimal points, and the decimal mark they had.
 
@@ -131,9 +132,7 @@ def _pointed(column: NDArray[Any]) -> NDArray[Any]:
     return found
 
 
-def _row(
-    name: str, column: NDArray[Any], mark: str, rows: Mapping[str, NDArray[np.int64]] | None
-) -> int:
+def _row(name: str, column: NDArray[Any], mark: str, rows: Mapping[str, Ints] | None) -> int:
     """First row with a mark, from 1."""
     found = next(i for i, text in enumerate(column) if text and mark in text)
     return found + 1 if rows is None else int(rows[name][found])
@@ -144,7 +143,7 @@ def _undecided(
     name: str,
     column: NDArray[Any],
     mark: str,
-    rows: Mapping[str, NDArray[np.int64]] | None,
+    rows: Mapping[str, Ints] | None,
 ) -> InputError:
     row = _row(name, column, mark, rows)
     word = {",": "comma", ".": "point"}[mark]

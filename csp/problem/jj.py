@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, NotAdditive
-from csp.exact import MAX_VALUE, UNBOUNDED, read_decimal, read_whole
+from csp.exact import MAX_VALUE, UNBOUNDED, Bools, Ints, read_decimal, read_whole
 from csp.formats.files import Together, joined
 from csp.formats.reading import read_text
 from csp.problem.problem import Problem
@@ -169,7 +169,7 @@ def write_jj(
             out.write(f"0 {stop - start} : {text}\n")
 
 
-def _texts(units: NDArray[np.int64], scale: int) -> list[str]:
+def _texts(units: Ints, scale: int) -> list[str]:
     """Shortest decimal text of each number; no bound stays a number beyond every value."""
     if not scale:
         return [str(v) for v in units.tolist()]
@@ -297,7 +297,7 @@ class _Cells:
                 most = max(most, places)
         return most
 
-    def units(self, name: str, numbers: Sequence[Number], scale: int) -> NDArray[np.int64]:
+    def units(self, name: str, numbers: Sequence[Number], scale: int) -> Ints:
         factor = 10**scale
         whole = [v * factor if isinstance(v, int) else int(Fraction(v) * factor) for v in numbers]
         bound = name in ("lb", "ub")
@@ -313,12 +313,7 @@ class _Cells:
         unit = f"units of 10**-{scale}; use fewer decimals or a larger unit"
         self.lines.fail(f"{name} is beyond {limit} {unit}", self.at[worst])
 
-    def check(
-        self,
-        units: dict[str, NDArray[np.int64]],
-        cost: NDArray[np.int64],
-        primary: NDArray[np.bool_],
-    ) -> None:
+    def check(self, units: dict[str, Ints], cost: Ints, primary: Bools) -> None:
         value, low, high = units["value"], units["lb"], units["ub"]
         lpl, upl, spl = units["lpl"], units["upl"], units["spl"]
         self._refuse(value < low, "value lies below lb; bounds must hold for the true value")
@@ -334,12 +329,12 @@ class _Cells:
             "value + upl lies above ub; lower upl or raise ub",
         )
 
-    def _refuse(self, wrong: NDArray[np.bool_], why: str) -> None:
+    def _refuse(self, wrong: Bools, why: str) -> None:
         if wrong.any():
             self.lines.fail(why, self.at[int(np.argmax(wrong))])
 
 
-def _relations(lines: _Lines, place: dict[int, int], values: NDArray[np.int64]) -> csr_array:
+def _relations(lines: _Lines, place: dict[int, int], values: Ints) -> csr_array:
     from scipy.sparse import csr_array
 
     m = lines.whole("the number of relations")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from csp.errors import InputError
-from csp.exact import MAX_VALUE, UNBOUNDED
+from csp.exact import MAX_VALUE, UNBOUNDED, Bools, Ints
 from csp.tables.cells import as_flags, set_array
 from csp.tables.patterns import STATUS, as_pattern
 from csp.tables.table import Table
@@ -52,14 +52,14 @@ class Problem:
     """
 
     table: Table
-    primary: NDArray[np.bool_]
-    lpl: NDArray[np.int64]
-    upl: NDArray[np.int64]
-    spl: NDArray[np.int64]
-    cost: NDArray[np.int64]
+    primary: Bools
+    lpl: Ints
+    upl: Ints
+    spl: Ints
+    cost: Ints
     status: NDArray[np.str_]
     cost_scale: int = 0
-    singletons: NDArray[np.bool_] | None = None
+    singletons: Bools | None = None
     union_rule: Rule | None = None
 
     def __post_init__(self) -> None:
@@ -78,19 +78,19 @@ class Problem:
         return f"Problem({self.table!r})"
 
     @property
-    def alone(self) -> NDArray[np.bool_]:
+    def alone(self) -> Bools:
         """Cells whose one contributor counts as an attacker."""
         if self.singletons is None:
             return np.zeros(self.table.n_cells, dtype=bool)
         return self.singletons
 
     @property
-    def forced(self) -> NDArray[np.bool_]:
+    def forced(self) -> Bools:
         """Cells that every pattern suppresses: primary, or suppressed beforehand."""
         return np.asarray(np.isin(self.status, ("u", "x", "w")))
 
     @property
-    def free(self) -> NDArray[np.bool_]:
+    def free(self) -> Bools:
         """Cells that a pattern may suppress or publish."""
         return np.asarray(self.status == "s")
 
@@ -182,7 +182,7 @@ class Problem:
         )
 
 
-def _integers(problem: Problem, name: str) -> NDArray[np.int64]:
+def _integers(problem: Problem, name: str) -> Ints:
     raw = np.asarray(getattr(problem, name))
     if raw.dtype.kind in "ib" and not np.any(np.abs(raw.astype(np.float64)) >= float(UNBOUNDED)):
         return raw.astype(np.int64)
@@ -205,7 +205,7 @@ def _whole(number: Any) -> int | None:
         return None
 
 
-def _refuse(table: Table, wrong: NDArray[np.bool_], why: str) -> None:
+def _refuse(table: Table, wrong: Bools, why: str) -> None:
     """Refuse a problem if any cell is wrong, naming the first one."""
     if wrong.any():
         raise InputError(why.format(table.cell(int(np.argmax(wrong)))))

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from csp.exact import UNBOUNDED
+from csp.exact import UNBOUNDED, Ints
 from csp.problem.problem import Problem
 from csp.tables.table import Table
 
@@ -28,9 +27,9 @@ class Needs:
         Units, at least 1.
     """
 
-    cell: NDArray[np.int64]
-    kind: NDArray[np.int64]
-    need: NDArray[np.int64]
+    cell: Ints
+    kind: Ints
+    need: Ints
 
     def __len__(self) -> int:
         return len(self.cell)
@@ -52,7 +51,7 @@ class Needs:
         kept = need > 0
         return cls(cell[kept], kind[kept], need[kept])
 
-    def at(self, cells: NDArray[np.int64]) -> Needs:
+    def at(self, cells: Ints) -> Needs:
         """Return the same requirements for cells that have other numbers."""
         return Needs(cells.astype(np.int64), self.kind, self.need)
 
@@ -62,7 +61,7 @@ class Needs:
         return Needs(self.cell[order], self.kind[order], self.need[order])
 
 
-def implied_levels(problem: Problem) -> NDArray[np.int64]:
+def implied_levels(problem: Problem) -> Ints:
     """How far each cell has to rise, to fall, and both together, in every safe pattern.
 
     What one side of a cell has no room for, a sliding level asks of the other side; where the two
@@ -85,7 +84,7 @@ def implied_levels(problem: Problem) -> NDArray[np.int64]:
     return np.stack([rise, fall, np.where(problem.spl > rise + fall, problem.spl, 0)])
 
 
-def room(table: Table) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def room(table: Table) -> tuple[Ints, Ints]:
     """Room above and below every true value, UNBOUNDED where there is no bound.
 
     Returns
@@ -97,9 +96,7 @@ def room(table: Table) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return up, down
 
 
-def shared_levels(
-    problem: Problem, up: NDArray[np.int64], down: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def shared_levels(problem: Problem, up: Ints, down: Ints) -> Ints:
     """How far each cell is to fall and to rise: reaching both settles every promise about it.
 
     A sliding level leaves open how. Here either side takes half of it, or what the other cannot

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from csp.exact import Bools, Ints
 from csp.problem.problem import Problem
 from csp.rules.base import counts_of, sides_of
 from csp.tables.contributors import Contributors
@@ -47,7 +47,7 @@ class Attackers:
         Cells that some attacker knows.
     """
 
-    def __init__(self, problem: Problem, hidden: NDArray[np.bool_] | None = None) -> None:
+    def __init__(self, problem: Problem, hidden: Bools | None = None) -> None:
         n = problem.table.n_cells
         found = insiders(problem)
         seen = np.ones(n, dtype=bool) if hidden is None else hidden
@@ -70,12 +70,12 @@ class Attackers:
         """Attackers against whom a primary cell is not guarded."""
         return frozenset(self._exempt.get(p, ()))
 
-    def touched(self, cells: NDArray[np.int64]) -> frozenset[int]:
+    def touched(self, cells: Ints) -> frozenset[int]:
         """Attackers who know one of these cells: a witness that moves them is none for these."""
         known = cells[self.known[cells]].tolist()
         return frozenset(a for cell in known for a in self._owners[cell])
 
-    def fixed_for(self, p: int) -> NDArray[np.bool_]:
+    def fixed_for(self, p: int) -> Bools:
         """(n,) bool: cells that some attacker of a primary cell knows."""
         mask, exempt = self.known.copy(), self.exempt(p)
         for a in exempt:
@@ -191,7 +191,7 @@ def _steps(table: Table) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
     return below, above
 
 
-def _only_parts(table: Table, filled: NDArray[np.bool_]) -> dict[int, list[int]]:
+def _only_parts(table: Table, filled: Bools) -> dict[int, list[int]]:
     """Of each total the part that alone is not empty, in each relation that has just one such."""
     found: dict[int, list[int]] = {}
     relations = table.relations

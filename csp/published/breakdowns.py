@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
+from csp.exact import Bools, Ints
 from csp.published.cells import Published, unbound_notes
 from csp.tables.codes import Labels
 
@@ -81,8 +81,7 @@ def with_breakdowns(found: Published) -> Published:
 
 
 def breakdowns(
-    values: NDArray[np.int64], labels: Labels, relations: csr_array,
-    known: NDArray[np.bool_] | None = None,
+    values: Ints, labels: Labels, relations: csr_array, known: Bools | None = None,
 ) -> tuple[Breakdown, ...]:  # fmt: skip
     """Find sums along each dimension that hold in all lines and do not follow from the others.
 
@@ -134,7 +133,7 @@ def rows_of_breakdowns(found: Sequence[Breakdown], labels: Labels) -> csr_array:
     return csr_array((entries, at), shape=(count, len(labels.codes)))
 
 
-def _known(labels: Labels, relations: csr_array, d: int) -> NDArray[np.int64]:
+def _known(labels: Labels, relations: csr_array, d: int) -> Ints:
     """Return the sums along a dimension that are known, as rows over its codes."""
     codes, size = labels.codes[:, d], len(labels.categories[d])
     rows = {(0,) * size}
@@ -148,7 +147,7 @@ def _known(labels: Labels, relations: csr_array, d: int) -> NDArray[np.int64]:
     return np.array(sorted(rows), np.int64)
 
 
-def _surprise(lines: NDArray[np.int64], sums: NDArray[np.int64]) -> float:
+def _surprise(lines: Ints, sums: Ints) -> float:
     """How unlikely it is, as a logarithm, that sums agree by chance; 0 for but one line of its own.
 
     Totals of other dimensions agree if their parts do: independent lines count.
@@ -164,9 +163,7 @@ def _surprise(lines: NDArray[np.int64], sums: NDArray[np.int64]) -> float:
     return float(np.log1p(np.abs(sums[own]).astype(np.float64)).sum())
 
 
-def _along(
-    d: int, lines: NDArray[np.int64], known: NDArray[np.int64], least: float
-) -> list[Breakdown]:
+def _along(d: int, lines: Ints, known: Ints, least: float) -> list[Breakdown]:
     """Find sums along one dimension; lines by codes."""
     size = lines.shape[1]
     tops = np.flatnonzero((known < 0).any(axis=0)).tolist()

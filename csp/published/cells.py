@@ -9,10 +9,9 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
-from csp.exact import MAX_VALUE, UNBOUNDED, exact, most_text
+from csp.exact import MAX_VALUE, UNBOUNDED, Bools, Ints, exact, most_text
 from csp.names.calls import check_choice
 from csp.published.entries import convention_of, read_entry, sign_of
 from csp.published.marks import check_office
@@ -68,20 +67,20 @@ class Published:
         First of the relations that these make, which are the last.
     """
 
-    values: NDArray[np.int64]
-    hidden: NDArray[np.bool_]
-    ranged: NDArray[np.bool_]
-    classed: NDArray[np.bool_]
-    empty: NDArray[np.bool_]
-    unavailable: NDArray[np.bool_]
-    lower: NDArray[np.int64]
-    upper: NDArray[np.int64]
+    values: Ints
+    hidden: Bools
+    ranged: Bools
+    classed: Bools
+    empty: Bools
+    unavailable: Bools
+    lower: Ints
+    upper: Ints
     relations: csr_array
     labels: Labels
     names: tuple[str, ...]
     roots: tuple[str, ...]
     scale: int
-    counts: NDArray[np.int64] | None
+    counts: Ints | None
     notes: tuple[str, ...]
     rests: tuple[tuple[int, OfWhich], ...] = ()
     rests_from: int = 0
@@ -208,9 +207,7 @@ def _with_slack(made: Published, slack: int, least: int, told: Told, notes: list
     return _rounded(made, slack, least) if slack else made
 
 
-def _check_negative(
-    values: NDArray[np.int64], names: Sequence[str], labels: Labels, told: Told
-) -> None:
+def _check_negative(values: Ints, names: Sequence[str], labels: Labels, told: Told) -> None:
     if told.negative == "error" and (values < 0).any():
         i = int(np.argmax(values < 0))
         msg = (
@@ -241,7 +238,7 @@ def unbound_notes(names: Sequence[str], lone: Sequence[str]) -> list[str]:
 # ---- codes and cells -----------------------------------------------------------------------------
 
 
-def _codes(column: Sequence[Any], name: str) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+def _codes(column: Sequence[Any], name: str) -> tuple[tuple[str, ...], Ints]:
     """Codes of a column in the order in which they occur, and whose they are."""
     items = np.empty(len(column), dtype=object)
     items[:] = column
@@ -257,9 +254,7 @@ def _codes(column: Sequence[Any], name: str) -> tuple[tuple[str, ...], NDArray[n
     return tuple(texts[i] for i in order.tolist()), rank[number]
 
 
-def _check_twice(
-    at: NDArray[np.int64], known: Sequence[Sequence[str]], names: Sequence[str]
-) -> None:
+def _check_twice(at: Ints, known: Sequence[Sequence[str]], names: Sequence[str]) -> None:
     sizes = tuple(map(len, known))
     one_number = prod(sizes) < 2**62
     key = np.ravel_multi_index(tuple(at.T), sizes) if one_number else at
@@ -276,9 +271,7 @@ def _check_twice(
         raise InputError(msg)
 
 
-def _cells(
-    at: NDArray[np.int64], found: Sequence[Dimension], told: Told
-) -> tuple[Labels, NDArray[np.int64]]:
+def _cells(at: Ints, found: Sequence[Dimension], told: Told) -> tuple[Labels, Ints]:
     """Cells of the table, and which of them each row is."""
     # Codes of the table come first in each dimension, in their order.
     shape = tuple(len(dimension.codes) for dimension in found)
@@ -301,7 +294,7 @@ def _cells(
 def _bounds(
     read: Rows, bounds: tuple[Sequence[Any] | None, Sequence[Any] | None], scale: int,
     told: Told, *, numbers: bool = False,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:  # fmt: skip
+) -> tuple[Ints, Ints]:  # fmt: skip
     """Least and largest value of each row, in units; with `numbers` of published ones too."""
     asked = np.ones_like(read.hidden) if numbers else read.hidden
     kinds = len(read.ends)
@@ -350,9 +343,7 @@ def _bounds(
     return low, high
 
 
-def _with_ends(
-    made: Published, order: NDArray[np.int64], units: NDArray[np.int64], notes: list[str]
-) -> Published:
+def _with_ends(made: Published, order: Ints, units: Ints, notes: list[str]) -> Published:
     """Let each published number stand for all between the ends beside it.
 
     Raises
@@ -386,9 +377,7 @@ _NO_END = frozenset({"", "inf", "infinity", "\u221e"})
 """What stands for no bound."""
 
 
-def _counts(
-    given: Sequence[Any] | None, order: NDArray[np.int64], n: int, told: Told
-) -> NDArray[np.int64] | None:
+def _counts(given: Sequence[Any] | None, order: Ints, n: int, told: Told) -> Ints | None:
     """Read numbers of contributors, -1 where none is published."""
     if given is None:
         return None

@@ -8,9 +8,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from csp.exact import number_text
+from csp.exact import Bools, Ints, number_text
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -59,9 +58,7 @@ def told_slack(base: Fraction | None, tolerance: Fraction, scale: int) -> Roundi
     return Rounding(int(max(tolerance, base / 2) * 10 ** (scale + 1)), finer=True)
 
 
-def guessed(
-    values: NDArray[np.int64], hidden: NDArray[np.bool_], relations: csr_array, scale: int
-) -> Rounding | None:
+def guessed(values: Ints, hidden: Bools, relations: csr_array, scale: int) -> Rounding | None:
     """Guess how numbers are rounded that do not add up; None unless that heals all their sums.
 
     Parameters
@@ -85,7 +82,7 @@ def guessed(
         return None
     filled = np.unique(shown[shown != 0])
 
-    def heals(most: Callable[[NDArray[np.int64]], NDArray[np.int64]]) -> bool:
+    def heals(most: Callable[[Ints], Ints]) -> bool:
         return bool((off <= most(terms)).all())
 
     base = next((b for b in _BASES if not (filled % (b * 10**scale)).any()), 0)

@@ -10,10 +10,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.exact import MAX_VALUE, exact, most_text
+from csp.exact import MAX_VALUE, Bools, Ints, exact, most_text
 from csp.published.entries import Convention, Entry, convention_of, read_entry, sign_of
 from csp.published.marks import EVERY_OFFICE, Marks, Range, marks_of
 from csp.published.told import Told
@@ -37,12 +36,12 @@ class Rows:
 
     numbers: list[Decimal | int | None]
     ends: list[tuple[Fraction | None, Fraction | None, bool, bool] | None]
-    which: NDArray[np.int64]
-    first: NDArray[np.int64]
-    hidden: NDArray[np.bool_]
-    classed: NDArray[np.bool_]
-    empty: NDArray[np.bool_]
-    unavailable: NDArray[np.bool_]
+    which: Ints
+    first: Ints
+    hidden: Bools
+    classed: Bools
+    empty: Bools
+    unavailable: Bools
 
     @classmethod
     def of(
@@ -96,7 +95,7 @@ class Rows:
     ) -> tuple[
         list[Decimal | int | None],
         list[tuple[Fraction | None, Fraction | None, bool, bool] | None],
-        NDArray[np.bool_],
+        Bools,
     ]:  # fmt: skip
         """Numbers, ends, and what is hidden, classed, empty and unavailable, by kind of row."""
         n = len(texts)
@@ -136,7 +135,7 @@ class Rows:
         classed[:] = [one is not None for one in ends]
         return numbers, ends, states
 
-    def units(self, told: Told, least: int = 0) -> tuple[int, NDArray[np.int64]]:
+    def units(self, told: Told, least: int = 0) -> tuple[int, Ints]:
         """Decimal places that all numbers need, `least` at least, and the numbers in these units.
 
         Raises
@@ -163,7 +162,7 @@ class Rows:
         return scale, np.array(values, np.int64)[self.which]
 
 
-def alike(columns: Sequence[Sequence[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def alike(columns: Sequence[Sequence[Any]]) -> tuple[Ints, Ints]:
     """Find rows that are alike, so that each kind is read once.
 
     Parameters
@@ -190,7 +189,7 @@ def alike(columns: Sequence[Sequence[Any]]) -> tuple[NDArray[np.int64], NDArray[
     return rank[which.ravel()], first[order].astype(np.int64)
 
 
-def _numbered(column: Sequence[Any]) -> NDArray[np.int64]:
+def _numbered(column: Sequence[Any]) -> Ints:
     """Give equal items of one type equal numbers."""
     items = column.tolist() if isinstance(column, np.ndarray) else list(column)
     kinds = set(map(type, items))

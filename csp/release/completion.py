@@ -8,11 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError, SolverError
-from csp.exact import UNBOUNDED
+from csp.exact import UNBOUNDED, Floats, Ints
 from csp.highs import Model, Status
 from csp.release.release import Release
 from csp.tables.table import Table
@@ -121,10 +120,7 @@ def _words(release: Release, row: int) -> str:
     return ", ".join(str(release.labels[c]) for c in cells[:4]) + (" ..." if len(cells) > 4 else "")
 
 
-def _no_table(
-    matrix: csr_array, right: NDArray[np.int64], lower: NDArray[np.int64],
-    upper: NDArray[np.int64], clock: Clock,
-) -> InputError:  # fmt: skip
+def _no_table(matrix: csr_array, right: Ints, lower: Ints, upper: Ints, clock: Clock) -> InputError:
     none = np.zeros(len(lower), dtype=np.int64)
     if _solve(matrix, right, lower, upper, none, clock, whole=False) is not None:
         return InputError(ONLY_FRACTIONS)
@@ -135,9 +131,8 @@ def _no_table(
 
 
 def _solve(
-    matrix: csr_array, right: NDArray[np.int64], lower: NDArray[np.int64],
-    upper: NDArray[np.int64], x: NDArray[np.int64], clock: Clock, *, whole: bool,
-) -> NDArray[np.float64] | None:  # fmt: skip
+    matrix: csr_array, right: Ints, lower: Ints, upper: Ints, x: Ints, clock: Clock, *, whole: bool,
+) -> Floats | None:  # fmt: skip
 
     low = np.where(lower <= -UNBOUNDED, -np.inf, lower - x).astype(np.float64)
     high = np.where(upper >= UNBOUNDED, np.inf, upper - x).astype(np.float64)

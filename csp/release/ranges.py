@@ -12,14 +12,22 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.audits.audit import Audit
 from csp.audits.claims import Claim
 from csp.audits.intervals import interval_claims
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError, OutOfTime, argument
-from csp.exact import UNBOUNDED, Number, bounds_to_ends, exact, number_given, units_text
+from csp.exact import (
+    UNBOUNDED,
+    Floats,
+    Ints,
+    Number,
+    bounds_to_ends,
+    exact,
+    number_given,
+    units_text,
+)
 from csp.highs import Model, Status
 from csp.release.completion import complete
 from csp.release.release import Release
@@ -46,8 +54,8 @@ class Ranges:
 
     release: Release
     grid: int
-    lower: NDArray[np.int64]
-    upper: NDArray[np.int64]
+    lower: Ints
+    upper: Ints
 
     def __repr__(self) -> str:
         return f"Ranges({int(self.release.pattern.sum())} of {len(self.lower)} cells)"
@@ -72,11 +80,11 @@ class Ranges:
         return replace(self.release, lower=lower, upper=upper, classed=hidden)
 
     @property
-    def ends(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def ends(self) -> tuple[Floats, Floats]:
         """Ends as floats, infinite where there is none."""
         return bounds_to_ends(self.lower), bounds_to_ends(self.upper)
 
-    def inside(self, *, time_limit: float | None = None) -> NDArray[np.int64]:
+    def inside(self, *, time_limit: float | None = None) -> Ints:
         """Return a complete additive table within the intervals, near their middles.
 
         It is computed from what is published, so that two true tables with the same release have
@@ -198,7 +206,7 @@ def outward(
     return Ranges(release, step, lower, upper)
 
 
-def inside(ranges: Ranges, clock: Clock = UNLIMITED) -> NDArray[np.int64]:
+def inside(ranges: Ranges, clock: Clock = UNLIMITED) -> Ints:
     """Additive table near the middles of intervals, in whole units; see `Ranges.inside`.
 
     Raises
@@ -238,9 +246,7 @@ def inside(ranges: Ranges, clock: Clock = UNLIMITED) -> NDArray[np.int64]:
     return complete(release, time_limit=clock.seconds).values
 
 
-def _middles(
-    ranges: Ranges, hidden: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
+def _middles(ranges: Ranges, hidden: Ints) -> tuple[Floats, Floats, Ints, Floats]:
     """Find ends as floats, whole numbers in the middle, and weights: one over the width."""
     low, high = ranges.lower[hidden], ranges.upper[hidden]
     open_low, open_high = low <= -UNBOUNDED, high >= UNBOUNDED

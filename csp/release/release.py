@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from csp.errors import InputError
-from csp.exact import UNBOUNDED
+from csp.exact import UNBOUNDED, Bools, Ints
 from csp.names.calls import asked_as, named_errors
 from csp.names.guesses import Guided
 from csp.published.breakdowns import with_breakdowns
@@ -61,20 +61,20 @@ class Release(metaclass=Guided):
         How a table that somebody else published was read.
     """
 
-    published: NDArray[np.int64]
-    pattern: NDArray[np.bool_]
+    published: Ints
+    pattern: Bools
     relations: csr_array
-    lower: NDArray[np.int64]
-    upper: NDArray[np.int64]
+    lower: Ints
+    upper: Ints
     labels: Sequence[tuple[str, ...]]
     scale: int
     names: tuple[str, ...]
     roots: tuple[str, ...]
-    structural: NDArray[np.bool_] | None = None
-    ranged: NDArray[np.bool_] | None = None
-    classed: NDArray[np.bool_] | None = None
-    unavailable: NDArray[np.bool_] | None = None
-    counts: NDArray[np.int64] | None = None
+    structural: Bools | None = None
+    ranged: Bools | None = None
+    classed: Bools | None = None
+    unavailable: Bools | None = None
+    counts: Ints | None = None
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -189,14 +189,14 @@ class Release(metaclass=Guided):
         )  # fmt: skip
 
     @property
-    def withheld(self) -> NDArray[np.bool_]:
+    def withheld(self) -> Bools:
         """Cells (n,) that are withheld, and not just rounded or without a number for anybody."""
         found = self.pattern
         for others in (self.ranged, self.unavailable):
             found = found if others is None else found & ~others
         return found
 
-    def knowing(self, cells: int | NDArray[np.int64], values: int | NDArray[np.int64]) -> Release:
+    def knowing(self, cells: int | Ints, values: int | Ints) -> Release:
         """Return what an attacker sees who knows values of suppressed cells, in units."""
         pattern, published = self.pattern.copy(), self.published.copy()
         pattern[cells], published[cells] = False, values
@@ -206,7 +206,7 @@ class Release(metaclass=Guided):
             self, pattern=pattern, published=published, ranged=ranged, unavailable=missing
         )  # fmt: skip
 
-    def suppressed_in(self, table: Table) -> NDArray[np.bool_]:
+    def suppressed_in(self, table: Table) -> Bools:
         """Cells of another table that this release suppressed, matched by their labels.
 
         Parameters
@@ -254,7 +254,7 @@ class Release(metaclass=Guided):
         return notebook_table(self, text, [repr(self)])
 
 
-def _least_scale(table: Table, arrays: Sequence[NDArray[np.int64]]) -> int:
+def _least_scale(table: Table, arrays: Sequence[Ints]) -> int:
     """Fewest decimal places, from those stated on, at which all of these are whole."""
     scale = table.scale
     least = scale if table.least_scale is None else min(table.least_scale, scale)
@@ -266,6 +266,6 @@ def _least_scale(table: Table, arrays: Sequence[NDArray[np.int64]]) -> int:
     return scale
 
 
-def _coarser(array: NDArray[np.int64], factor: int) -> NDArray[np.int64]:
+def _coarser(array: Ints, factor: int) -> Ints:
     """Values and bounds that are whole in a unit `factor` times as large; no bound stays none."""
     return np.where(np.abs(array) < UNBOUNDED, array // factor, array)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.clock import Clock
 from csp.decoys.key import Key
 from csp.errors import InputError, argument, phrase
-from csp.exact import MAX_VALUE, Number, number_given, units_text
+from csp.exact import MAX_VALUE, Ints, Number, number_given, units_text
 from csp.names.calls import expect, named_errors
 from csp.rounding.neighbours import Neighbours, coins
 from csp.rounding.network import vertex
@@ -141,7 +140,7 @@ def base_units(table: Table, base: Number) -> int:
 
 
 def _rounded(
-    table: Table, base: int, values: NDArray[np.int64], *, keyed: bool, small: bool, proven: bool,
+    table: Table, base: int, values: Ints, *, keyed: bool, small: bool, proven: bool,
     bound: int | None,
 ) -> Rounded:  # fmt: skip
     off = np.abs(values - table.values)

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.clock import Clock
+from csp.exact import Ints
 from csp.highs import Model, Status
 from csp.rounding.neighbours import Neighbours
 from csp.tables.codes import Labels
@@ -28,9 +28,7 @@ _SIZES = (3, 4, 6)
 _SEED = 0
 
 
-def some_choice(
-    near: Neighbours, cost: NDArray[np.int64], clock: Clock
-) -> NDArray[np.int64] | None:
+def some_choice(near: Neighbours, cost: Ints, clock: Clock) -> Ints | None:
     """Return the first additive choice that HiGHS comes upon, (k,); None if it finds none.
 
     Parameters
@@ -45,15 +43,13 @@ def some_choice(
     return _whole(model, near)
 
 
-def _whole(model: Model, near: Neighbours) -> NDArray[np.int64] | None:
+def _whole(model: Model, near: Neighbours) -> Ints | None:
     """Return what a model found, if that is an additive choice."""
     found = np.rint(model.values).astype(np.int64)
     return found if len(found) == len(near.cells) and near.adds_up(found) else None
 
 
-def improve(
-    near: Neighbours, cost: NDArray[np.int64], up: NDArray[np.int64], clock: Clock
-) -> None:  # fmt: skip
+def improve(near: Neighbours, cost: Ints, up: Ints, clock: Clock) -> None:
     """Improve an additive choice until no part that is tried gets cheaper, or the time is over.
 
     Parameters
@@ -81,7 +77,7 @@ def improve(
                 up[free] = better
 
 
-def _codes(near: Neighbours) -> list[NDArray[np.int64]]:
+def _codes(near: Neighbours) -> list[Ints]:
     """Return the code of each cell that may go up, as a number, for each dimension."""
     labels = Labels.of(near.table.labels).take(near.cells)
     width = len(labels[0])
@@ -89,7 +85,7 @@ def _codes(near: Neighbours) -> list[NDArray[np.int64]]:
     return [np.unique(column, return_inverse=True)[1] for column in columns]
 
 
-def _families(near: Neighbours) -> dict[tuple[int, tuple[int, ...]], NDArray[np.int64]]:
+def _families(near: Neighbours) -> dict[tuple[int, tuple[int, ...]], Ints]:
     """Return codes that are added up together: those of one relation, in the dimension it sums."""
     codes, found = _codes(near), {}
     for row in range(near.matrix.shape[0]):
@@ -101,9 +97,9 @@ def _families(near: Neighbours) -> dict[tuple[int, tuple[int, ...]], NDArray[np.
 
 
 def _parts(
-    families: dict[tuple[int, tuple[int, ...]], NDArray[np.int64]],
-    codes: list[NDArray[np.int64]], size: int, rng: np.random.Generator,
-) -> Iterator[NDArray[np.int64]]:  # fmt: skip
+    families: dict[tuple[int, tuple[int, ...]], Ints],
+    codes: list[Ints], size: int, rng: np.random.Generator,
+) -> Iterator[Ints]:  # fmt: skip
     """Draw cells of a few codes that are added up together, without end."""
     listed = [(number, one) for (number, _), one in families.items()]
     weights = np.array([len(one) for _, one in listed], dtype=np.float64)
@@ -113,10 +109,7 @@ def _parts(
         yield np.flatnonzero(np.isin(codes[number], some))
 
 
-def _solved(
-    columns: csc_array, cost: NDArray[np.int64], found: NDArray[np.int64],
-    free: NDArray[np.int64], clock: Clock,
-) -> NDArray[np.int64] | None:  # fmt: skip
+def _solved(columns: csc_array, cost: Ints, found: Ints, free: Ints, clock: Clock) -> Ints | None:
     """Choose some cells anew while the others stay; None if that is not cheaper."""
     from scipy.sparse import csr_array
 

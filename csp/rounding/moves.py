@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from csp.exact import Bools, Ints
 from csp.tables.table import Table
 
 if TYPE_CHECKING:
@@ -60,9 +60,7 @@ def inner_sums(table: Table) -> csr_array | None:
     return sums
 
 
-def reached(
-    table: Table, values: NDArray[np.int64], release: Release
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def reached(table: Table, values: Ints, release: Release) -> tuple[Bools, Bools]:
     """Return which cells are known to reach the lower, and the upper bound of a release, (n,) each.
 
     Parameters

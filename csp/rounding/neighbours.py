@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from csp.exact import Bools, Ints
 from csp.highs import Model
 from csp.tables.table import Table
 
@@ -48,16 +48,16 @@ class Neighbours:
 
     table: Table
     base: int
-    floor: NDArray[np.int64]
-    rest: NDArray[np.int64]
-    cells: NDArray[np.int64]
+    floor: Ints
+    rest: Ints
+    cells: Ints
     matrix: csr_array
-    right: NDArray[np.int64]
-    cost: NDArray[np.int64]
-    further: NDArray[np.bool_]
+    right: Ints
+    cost: Ints
+    further: Bools
 
     @classmethod
-    def of(cls, table: Table, base: int, further: NDArray[np.bool_] | None = None) -> Neighbours:
+    def of(cls, table: Table, base: int, further: Bools | None = None) -> Neighbours:
         """Pose the choice for a table; all cells that may be other than 0 may go further."""
         from scipy.sparse import csr_array
 
@@ -73,9 +73,7 @@ class Neighbours:
             some = some & ~table.structural
         return cls(table, base, floor, rest, cells, csr_array(columns[rows]), right, cost, some)
 
-    def program(
-        self, cost: NDArray[np.int64], *, integer: bool = False, **options: Any
-    ) -> Model:  # fmt: skip
+    def program(self, cost: Ints, *, integer: bool = False, **options: Any) -> Model:
         """Load the choice of least cost into HiGHS; options are its own."""
         right = self.right.astype(np.float64)
         return Model(**options).load(
@@ -83,21 +81,19 @@ class Neighbours:
             row_lower=right, row_upper=right, integer=integer,
         )  # fmt: skip
 
-    def values(self, up: NDArray[np.int64]) -> NDArray[np.int64]:
+    def values(self, up: Ints) -> Ints:
         """Round all cells, in units, where these of `cells` go up."""
         found = self.floor.copy()
         found[self.cells] += up
         return found * self.base
 
-    def adds_up(self, up: NDArray[np.int64]) -> bool:
+    def adds_up(self, up: Ints) -> bool:
         """Whether a choice of zeros and ones gives an additive table."""
         binary = bool(((up == 0) | (up == 1)).all())
         return binary and not (self.matrix @ up - self.right).any()
 
 
-def coins(
-    table: Table, base: int, key: Key, name: str, *, small: bool = False
-) -> NDArray[np.int64]:  # fmt: skip
+def coins(table: Table, base: int, key: Key, name: str, *, small: bool = False) -> Ints:
     """Random numbers of a key, one a cell, uniform on the whole numbers from -base to base.
 
     They depend on the key, the name, the base, the labels, and on whether small counts alone are

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.clock import Clock
+from csp.exact import Floats, Ints
 from csp.highs import Status
 from csp.rounding.neighbours import Neighbours
 
@@ -37,12 +37,12 @@ class Vertex:
         As the solver gave it.
     """
 
-    up: NDArray[np.int64] | None
+    up: Ints | None
     bound: int
-    point: NDArray[np.float64]
+    point: Floats
 
 
-def vertex(near: Neighbours, cost: NDArray[np.int64], clock: Clock) -> Vertex | None:
+def vertex(near: Neighbours, cost: Ints, clock: Clock) -> Vertex | None:
     """Solve the linear program; None if the time ran out, or the program has no solution.
 
     Parameters
@@ -61,9 +61,7 @@ def vertex(near: Neighbours, cost: NDArray[np.int64], clock: Clock) -> Vertex | 
     return Vertex(up if near.adds_up(up) else None, bound, point)
 
 
-def lower_bound(
-    near: Neighbours, cost: NDArray[np.int64], prices: NDArray[np.float64]
-) -> int:  # fmt: skip
+def lower_bound(near: Neighbours, cost: Ints, prices: Floats) -> int:
     """Bound on the cost of every additive choice, from any prices of the rows (weak duality).
 
     ``cost @ up = prices @ right + (cost - prices @ matrix) @ up``, and ``up`` lies in [0, 1].

@@ -7,10 +7,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.exact import MAX_VALUE, Number, ceil_fraction, number_given
+from csp.exact import MAX_VALUE, Ints, Number, ceil_fraction, number_given
 from csp.names.calls import expect, named_errors
 from csp.names.guesses import Guided
 from csp.release.release import Release
@@ -32,9 +31,9 @@ class Perturbed(metaclass=Guided):
     """
 
     table: Table
-    values: NDArray[np.int64]
+    values: Ints
 
-    def stated(self) -> tuple[NDArray[np.int64], NDArray[np.int64], str]:
+    def stated(self) -> tuple[Ints, Ints, str]:
         """Between what ends the true values lie, by what is published, and that in words."""
         raise NotImplementedError
 
@@ -71,11 +70,11 @@ class Noisy(Perturbed):
         What is published, in units, without rounding.
     """
 
-    lower: NDArray[np.int64]
-    upper: NDArray[np.int64]
+    lower: Ints
+    upper: Ints
     exact: tuple[Fraction, ...]
 
-    def stated(self) -> tuple[NDArray[np.int64], NDArray[np.int64], str]:
+    def stated(self) -> tuple[Ints, Ints, str]:
         """Between what ends the true values lie, by what is published, and that in words."""
         return self.lower, self.upper, "published with noise of stated bounds"
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.attacker.elimination import entries
 from csp.clock import Clock
 from csp.errors import OutOfTime, SolverError, Unroundable
+from csp.exact import Bools, Ints
 from csp.rounding.improvement import improve, some_choice
 from csp.rounding.neighbours import Neighbours
 from csp.solve.ilp.solvers import Solver, bound_of, solve
@@ -41,13 +41,11 @@ class Choice:
         Whether the solver says that none is closer.
     """
 
-    values: NDArray[np.int64]
+    values: Ints
     proven: bool
 
 
-def chosen(
-    near: Neighbours, cost: NDArray[np.int64], solver: Solver, clock: Clock
-) -> Choice | None:
+def chosen(near: Neighbours, cost: Ints, solver: Solver, clock: Clock) -> Choice | None:
     """Additive choice of least cost; None if there is none at all.
 
     Parameters
@@ -93,7 +91,7 @@ def chosen(
     return Choice(near.values(best), proven)
 
 
-def relaxed(near: Neighbours, cost: NDArray[np.int64], solver: Solver, clock: Clock) -> Choice:
+def relaxed(near: Neighbours, cost: Ints, solver: Solver, clock: Clock) -> Choice:
     """Closest additive table among those in which the fewest cells leave their two multiples.
 
     These go one base further, so that they are less than two bases off; cells that are publicly
@@ -149,20 +147,20 @@ def relaxed(near: Neighbours, cost: NDArray[np.int64], solver: Solver, clock: Cl
     return Choice(moved * base, word == "optimal")
 
 
-def _flags(program: Any, letter: str, there: NDArray[np.bool_]) -> dict[int, Any]:
+def _flags(program: Any, letter: str, there: Bools) -> dict[int, Any]:
     return {
         i: program.add_variable(f"{letter}{i}", cat="Binary")
         for i in np.flatnonzero(there).tolist()
     }
 
 
-def _sum(cost: NDArray[np.int64], variables: list[Any]) -> Any:
+def _sum(cost: Ints, variables: list[Any]) -> Any:
     import pulp
 
     return pulp.lpSum(c * v for c, v in zip(cost.tolist(), variables, strict=True))
 
 
-def _bind(program: Any, matrix: Any, right: NDArray[np.int64], variables: list[Any]) -> None:
+def _bind(program: Any, matrix: Any, right: Ints, variables: list[Any]) -> None:
     import pulp
 
     for row in range(matrix.shape[0]):
@@ -170,7 +168,7 @@ def _bind(program: Any, matrix: Any, right: NDArray[np.int64], variables: list[A
         program += pulp.lpSum(terms) == int(right[row])
 
 
-def _read(variables: list[Any]) -> NDArray[np.int64]:
+def _read(variables: list[Any]) -> Ints:
     """Zeros and ones of a solution, which is checked by those who ask.
 
     A variable that neither costs anything nor is in a relation has no value: 0 will do.

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.exact import units_text, units_to_numbers
+from csp.exact import Bools, Ints, units_text, units_to_numbers
 from csp.rounding.perturbed import Perturbed
 from csp.rounding.small_counts import small_range
 from csp.tables.codes import Labels
@@ -44,7 +43,7 @@ class Rounded(Perturbed):
     """
 
     base: int
-    relaxed: NDArray[np.bool_]
+    relaxed: Bools
     keyed: bool
     proven: bool
     bound: int | None
@@ -55,7 +54,7 @@ class Rounded(Perturbed):
         """How far any true value may be from the published one, in units: what is stated."""
         return (2 if self.relaxed.any() else 1) * self.base - 1
 
-    def stated(self) -> tuple[NDArray[np.int64], NDArray[np.int64], str]:
+    def stated(self) -> tuple[Ints, Ints, str]:
         """Between what ends the true values lie, by what is published, and that in words."""
         if self.small:
             ends = small_range(self.values, self.table.margins, self.base, self.reach)

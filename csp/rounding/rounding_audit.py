@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.audits.audit import audit
 from csp.audits.intervals import intervals
 from csp.clock import Clock
 from csp.errors import InputError
+from csp.exact import Bools, Floats
 from csp.mechanism import Mechanism
 from csp.names.calls import expect, named_errors
 from csp.problem.problem import Problem
@@ -45,11 +45,11 @@ class RoundingAudit:
     """
 
     published: Perturbed
-    sensitive: NDArray[np.bool_]
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
-    narrow: NDArray[np.bool_]
-    known: NDArray[np.bool_]
+    sensitive: Bools
+    lower: Floats
+    upper: Floats
+    narrow: Bools
+    known: Bools
     guards: tuple[str, ...]
 
     @property

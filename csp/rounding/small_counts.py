@@ -9,10 +9,9 @@ controlled rounding of the small counts alone.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.exact import UNBOUNDED
+from csp.exact import UNBOUNDED, Bools, Ints
 from csp.rounding.moves import inner_sums
 from csp.tables.table import Table
 
@@ -47,9 +46,7 @@ def small_part(table: Table, base: int) -> Table:
     )  # fmt: skip
 
 
-def _summed(
-    table: Table, values: NDArray[np.int64], inner: NDArray[np.bool_]
-) -> NDArray[np.int64]:  # fmt: skip
+def _summed(table: Table, values: Ints, inner: Bools) -> Ints:
     """Sum inner cells up to all totals."""
     sums = inner_sums(table)
     totals = None if sums is None else sums @ values[inner]
@@ -62,9 +59,7 @@ def _summed(
     return totals
 
 
-def small_range(
-    values: NDArray[np.int64], margins: NDArray[np.bool_], base: int, reach: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def small_range(values: Ints, margins: Bools, base: int, reach: int) -> tuple[Ints, Ints]:
     """Return between what ends true values lie by what is published, in units.
 
     Parameters

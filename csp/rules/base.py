@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, NoContributors, argument, phrase
-from csp.exact import Number, ceil_fraction, exact, number_text
+from csp.exact import Ints, Number, ceil_fraction, exact, number_text
 from csp.rules.sensitivity import Sensitivity
 from csp.rules.words import Word, register
 from csp.tables.contributors import Contributors
@@ -204,7 +204,7 @@ def is_count_table(table: Table) -> bool:
     return plain and np.array_equal(people.count, table.values)
 
 
-def counts_of(table: Table, *, weighted: bool = False) -> NDArray[np.int64]:
+def counts_of(table: Table, *, weighted: bool = False) -> Ints:
     """Count the contributors of each cell.
 
     Parameters
@@ -242,7 +242,7 @@ def counts_of(table: Table, *, weighted: bool = False) -> NDArray[np.int64]:
     return table.values
 
 
-def numbers_of(contributors: Contributors, *, weighted: bool = False) -> NDArray[np.int64]:
+def numbers_of(contributors: Contributors, *, weighted: bool = False) -> Ints:
     """Count the contributors of each cell, those of the other sign among them."""
     count = np.zeros(len(contributors.count), dtype=np.int64)
     for side in sides_of(contributors):

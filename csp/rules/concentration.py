@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, NoContributors, phrase
-from csp.exact import Number, exact, number_text
+from csp.exact import Ints, Number, exact, number_text
 from csp.rules.base import Rule, percent_text, set_parameter, sides_of
 from csp.rules.sensitivity import Sensitivity
 from csp.rules.words import Word
@@ -121,9 +121,7 @@ class Concentration(Rule):
         return reduce(or_, found)
 
 
-def _carried(
-    table: Table, difference: NDArray[Any], unit: int, total: NDArray[np.int64]
-) -> NDArray[Any]:
+def _carried(table: Table, difference: NDArray[Any], unit: int, total: Ints) -> NDArray[Any]:
     """Levels of a shadow variable as the same shares of the cells, rounded up, at least a unit."""
     size, whole = np.abs(table.values).astype(object), np.maximum(total, 1).astype(object)
     level: NDArray[Any] = np.maximum(1, -(-difference.astype(object) * size // (unit * whole)))

@@ -8,10 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.errors import InputError, NoContributors, argument
-from csp.exact import Number, number_text
+from csp.exact import Bools, Number, number_text
 from csp.rules.base import (
     Rule,
     counts_of,
@@ -180,7 +179,7 @@ class Manual(Rule):
         means 20.00 in a table with two decimals.
     """
 
-    cells: Sequence[Any] | NDArray[np.bool_]
+    cells: Sequence[Any] | Bools
     margin: Number | None = None
     width: Number | None = None
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
+from csp.exact import Bools, Ints
 from csp.names.calls import check_choice
 from csp.rules.base import Rule, as_rule, is_count_table
 from csp.tables.codes import numbered_codes
@@ -332,7 +333,7 @@ def _columns(arrays: Mapping[str, NDArray[Any]], amounts: Sequence[str]) -> tupl
     return tuple(found)
 
 
-def _groups(coarse: NDArray[np.int64], fine: NDArray[np.int64]) -> bool:
+def _groups(coarse: Ints, fine: Ints) -> bool:
     pairs = np.unique(np.column_stack([fine, coarse]), axis=0)
     return len(pairs) == len(np.unique(fine)) and len(np.unique(coarse)) < len(np.unique(fine))
 
@@ -402,7 +403,7 @@ def _geographies(
 
 def _whole(
     arrays: Mapping[str, NDArray[Any]], dimensions: Sequence[str], value: str | None
-) -> NDArray[np.bool_]:
+) -> Bools:
     """Which records have a code in every dimension, and a value."""
     whole = np.ones(len(next(iter(arrays.values()))), bool)
     for name in dimensions:

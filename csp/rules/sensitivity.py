@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from csp.errors import InputError
-from csp.exact import UNBOUNDED
+from csp.exact import UNBOUNDED, Bools, Ints
 from csp.tables.table import Table
 
 _NOT_GIVEN = np.zeros(0, dtype=bool)
 
 
-def _not_given() -> NDArray[np.bool_]:
+def _not_given() -> Bools:
     return _NOT_GIVEN
 
 
@@ -34,11 +34,11 @@ class Sensitivity:
         default those whose levels are all 0.
     """
 
-    primary: NDArray[np.bool_]
-    lpl: NDArray[np.int64]
-    upl: NDArray[np.int64]
-    spl: NDArray[np.int64]
-    open: NDArray[np.bool_] = field(default_factory=_not_given)
+    primary: Bools
+    lpl: Ints
+    upl: Ints
+    spl: Ints
+    open: Bools = field(default_factory=_not_given)
 
     def __post_init__(self) -> None:
         n = len(self.primary)
@@ -61,14 +61,7 @@ class Sensitivity:
         return f"Sensitivity({int(self.primary.sum())} of {len(self.primary)} cells sensitive)"
 
     @classmethod
-    def of(
-        cls,
-        table: Table,
-        primary: ArrayLike,
-        *,
-        level: Any = 0,
-        spl: Any = 0,
-    ) -> Sensitivity:
+    def of(cls, table: Table, primary: ArrayLike, *, level: Any = 0, spl: Any = 0) -> Sensitivity:
         """Sensitivity from a mask and levels for all cells, cut to what the bounds allow.
 
         Parameters
@@ -102,7 +95,7 @@ class Sensitivity:
         # Value less bound fits: |value| <= 2**53 and the bound is -2**62 at least.
         return cls(mask, np.minimum(high, table.values - table.lower), high, wide)
 
-    def without(self, cells: NDArray[np.bool_]) -> Sensitivity:
+    def without(self, cells: Bools) -> Sensitivity:
         """Return the same with these cells no longer sensitive."""
         keep = ~cells
         return Sensitivity(
@@ -122,7 +115,7 @@ class Sensitivity:
         )
 
 
-def _fitting(table: Table, mask: NDArray[np.bool_], level: Any) -> NDArray[np.int64]:
+def _fitting(table: Table, mask: Bools, level: Any) -> Ints:
     """Levels as int64 at sensitive cells, 0 elsewhere."""
     wide = np.broadcast_to(np.asarray(level), mask.shape)
     large = mask & np.asarray(wide >= UNBOUNDED, dtype=bool)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.exact import UNBOUNDED
+from csp.exact import UNBOUNDED, Ints
 from csp.rules.base import (
     Rule,
     counts_of,
@@ -109,7 +109,7 @@ class _Union:
     """Cells seen as one, and what rules read of it: a table of it would take as long again."""
 
     table: Table
-    cells: NDArray[np.int64]
+    cells: Ints
 
     @cached_property
     def people(self) -> Contributors | None:
@@ -141,7 +141,7 @@ def _surely(rule: Rule, low: _Union, high: _Union) -> bool:
     return False
 
 
-def _one_cell(table: Table, cells: NDArray[np.int64]) -> Table:
+def _one_cell(table: Table, cells: Ints) -> Table:
     from scipy.sparse import csr_array
 
     people = table.contributors
@@ -158,7 +158,7 @@ def _one_cell(table: Table, cells: NDArray[np.int64]) -> Table:
     )
 
 
-def _merged(people: Contributors, cells: NDArray[np.int64]) -> Contributors:
+def _merged(people: Contributors, cells: Ints) -> Contributors:
     k = people.top.shape[1]
     top = people.top[cells].ravel()
     count = int(people.count[cells].sum())

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from csp.exact import Floats
 
 
 def safe_bound(
-    right: NDArray[np.float64],
-    y: NDArray[np.float64],
-    reduced: NDArray[np.float64],
-    lower: NDArray[np.float64] | float = 0.0,
-    upper: NDArray[np.float64] | float = 1.0,
+    right: Floats,
+    y: Floats,
+    reduced: Floats,
+    lower: Floats | float = 0.0,
+    upper: Floats | float = 1.0,
 ) -> float:
     """Lower bound on ``cost x`` over ``A x >= right`` and ``lower <= x <= upper``.
 

@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from csp.attacker.exact import rationalise
 from csp.attacker.view import largest_room, positions
-from csp.exact import UNBOUNDED
+from csp.exact import UNBOUNDED, Bools, Floats, Ints
 from csp.problem.problem import Problem
 from csp.problem.requirements import room
 
 # Share of a float bound by which some roundings may be off.
 _ROUNDING = 2.0**-50
 
-Side = tuple[int, NDArray[np.int64], NDArray[Any], int]
+Side = tuple[int, Ints, NDArray[Any], int]
 """Direction, relations, numerators of their multipliers, common divisor."""
 
 
@@ -45,8 +45,8 @@ class Cut:
         What the free cells of a pattern must cost less than for the cut to be sure to hold.
     """
 
-    cells: NDArray[np.int64]
-    weights: NDArray[np.float64]
+    cells: Ints
+    weights: Floats
     right: float
     kind: str
     below: float = np.inf
@@ -57,14 +57,14 @@ class Cut:
         weights = np.round(np.append(self.weights, self.right), 9)
         return self.cells.tobytes() + weights.tobytes()
 
-    def within(self, alive: NDArray[np.bool_]) -> Cut:
+    def within(self, alive: Bools) -> Cut:
         """Return the same cut where all other cells are published."""
         kept = alive[self.cells]
         if kept.all():
             return self
         return Cut(self.cells[kept], self.weights[kept], self.right, self.kind, self.below)
 
-    def slack(self, x: NDArray[np.float64]) -> float:
+    def slack(self, x: Floats) -> float:
         """Left side minus right side at a point; negative where the point is cut off."""
         return float(self.weights @ x[self.cells]) - self.right
 
@@ -84,7 +84,7 @@ class CutFactory:
         self._problem = problem
 
     @cached_property
-    def _bridges(self) -> tuple[Any, NDArray[np.bool_], NDArray[np.int64]]:
+    def _bridges(self) -> tuple[Any, Bools, Ints]:
         return _bridge_rows(self._problem)
 
     def capacity(
@@ -146,7 +146,7 @@ class CutFactory:
         used = self._free[cells] & (weight != 0)
         return Cut(cells[used], least_weight(weight[used], right), 1.0, "capacity")
 
-    def restrict(self, alive: NDArray[np.bool_]) -> None:
+    def restrict(self, alive: Bools) -> None:
         """From now on leave free cells out of all cuts that no pattern of interest holds.
 
         Parameters
@@ -160,7 +160,7 @@ class CutFactory:
         self._relations = csr_array(self._relations.multiply((alive | self._forced)[None, :]))
         self._relations.eliminate_zeros()
 
-    def _touched(self, p: int, rows: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    def _touched(self, p: int, rows: list[Ints]) -> Ints:
         """Cells of some relations and one cell more, ascending; their places are noted."""
         for some in rows:
             self._marked[self._relations.indices[self._entries(some)[0]]] = True
@@ -170,14 +170,12 @@ class CutFactory:
         self._place[cells] = np.arange(len(cells))
         return np.asarray(cells)
 
-    def _entries(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _entries(self, rows: Ints) -> tuple[Ints, Ints]:
         """Where the entries of some relations are stored, and of which one each is."""
         begin, end = (self._relations.indptr[at].astype(np.int64) for at in (rows, rows + 1))
         return positions(begin, end)
 
-    def _combined(
-        self, rows: NDArray[np.int64], numerators: NDArray[Any], cells: NDArray[np.int64]
-    ) -> NDArray[Any]:
+    def _combined(self, rows: Ints, numerators: NDArray[Any], cells: Ints) -> NDArray[Any]:
         """Minus the combination of some relations, at some cells that hold all of theirs."""
         entries, of = self._entries(rows)
         c = np.zeros(len(cells), np.int64)
@@ -185,7 +183,7 @@ class CutFactory:
         np.subtract.at(c, where, self._relations.data[entries] * numerators[of])
         return c
 
-    def bridgeless(self, x: NDArray[np.float64]) -> list[Cut]:
+    def bridgeless(self, x: Floats) -> list[Cut]:
         """Cuts that x violates: no relation of an inclusion-minimal pattern has a lone cell."""
         # rows: incidence of free cells; lone: rows in which one primary cell needs company.
         rows, lone, owner = self._bridges
@@ -203,7 +201,7 @@ class CutFactory:
         return cuts
 
 
-def whole_multipliers(prices: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
+def whole_multipliers(prices: Floats) -> tuple[Ints, int]:
     """Numerators and common divisor of multipliers near some prices (any choice is valid)."""
     answer = next(rationalise(prices), None)
     if answer is None:
@@ -212,7 +210,7 @@ def whole_multipliers(prices: NDArray[np.float64]) -> tuple[NDArray[np.int64], i
     return answer
 
 
-def _bridge_rows(problem: Problem) -> tuple[Any, NDArray[np.bool_], NDArray[np.int64]]:
+def _bridge_rows(problem: Problem) -> tuple[Any, Bools, Ints]:
     """Free cells of the relations without forced cells, and of those with one primary cell."""
     from scipy.sparse import csr_array
 
@@ -233,20 +231,20 @@ def _bridge_rows(problem: Problem) -> tuple[Any, NDArray[np.bool_], NDArray[np.i
     return rows, lone[use], owner
 
 
-def least_weight(weight: NDArray[Any], right: int) -> NDArray[np.float64]:
+def least_weight(weight: NDArray[Any], right: int) -> Floats:
     """Weights of a cut with right side 1: none need exceed it."""
-    ratio: NDArray[np.float64] = np.minimum(weight, right).astype(np.float64) / float(right)
+    ratio: Floats = np.minimum(weight, right).astype(np.float64) / float(right)
     ratio[ratio > 1 - 1e-9] = 1.0
     # The solver drops tiny coefficients, which would cut off patterns: round them up instead.
     return np.maximum(ratio, 1e-6)
 
 
-def needy(problem: Problem) -> NDArray[np.bool_]:
+def needy(problem: Problem) -> Bools:
     """Primary cells with a level above zero: they must move in every safe pattern."""
     return problem.primary & ((problem.lpl > 0) | (problem.upl > 0) | (problem.spl > 0))
 
 
-def outside_cut(problem: Problem, pattern: NDArray[np.bool_]) -> Cut:
+def outside_cut(problem: Problem, pattern: Bools) -> Cut:
     """Cut off one unsafe pattern and all its parts: something outside must be added.
 
     Valid because a subset of an unsafe pattern is unsafe.
@@ -255,9 +253,7 @@ def outside_cut(problem: Problem, pattern: NDArray[np.bool_]) -> Cut:
     return Cut(cells, np.ones(len(cells)), 1.0, "outside")
 
 
-def no_good(
-    problem: Problem, pattern: NDArray[np.bool_], members: NDArray[np.bool_] | None = None
-) -> Cut:
+def no_good(problem: Problem, pattern: Bools, members: Bools | None = None) -> Cut:
     """Cut off one pattern and no other; or those that agree with it in members and outside."""
     members = pattern if members is None else members
     cells = np.flatnonzero(problem.free & (members | ~pattern))
@@ -266,7 +262,7 @@ def no_good(
     return Cut(cells, weights, 1.0 - float(inside.sum()), "union")
 
 
-def budget_cut(chosen: NDArray[np.bool_], weights: NDArray[np.int64], most: int) -> Cut:
+def budget_cut(chosen: Bools, weights: Ints, most: int) -> Cut:
     """Cut off chosen cells whose weights add up to too much, and all that hold their core.
 
     Weights that span many orders of magnitude get past the solver's tolerance in the row that
@@ -285,19 +281,19 @@ def budget_cut(chosen: NDArray[np.bool_], weights: NDArray[np.int64], most: int)
     return replace(cover_cut(chosen), kind="budget")
 
 
-def cover_cut(chosen: NDArray[np.bool_]) -> Cut:
+def cover_cut(chosen: Bools) -> Cut:
     """Cut off chosen cells together, and all patterns that hold them."""
     cells = np.flatnonzero(chosen)
     return Cut(cells, -np.ones(len(cells)), 1.0 - len(cells), "tie")
 
 
-def broken(cuts: list[Cut], pattern: NDArray[np.bool_]) -> list[Cut]:
+def broken(cuts: list[Cut], pattern: Bools) -> list[Cut]:
     """Cuts that a pattern violates."""
     x = pattern.astype(np.float64)
     return [cut for cut in cuts if cut.slack(x) < -1e-7]
 
 
-def smallest_step(costs: NDArray[np.int64]) -> int:
+def smallest_step(costs: Ints) -> int:
     """Greatest common divisor of all costs: no two patterns differ by less."""
     used = costs[costs > 0]
     return int(np.gcd.reduce(used)) if len(used) else 1

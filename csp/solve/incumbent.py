@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.audits.audit import Audit, judge
 from csp.audits.claims import Claim
 from csp.clock import Clock, now
 from csp.errors import CertificateError, InputError, OutOfTime, SolverError
+from csp.exact import Bools
 from csp.problem.problem import Problem
 from csp.solve.cuts import round_up, smallest_step
 from csp.solve.result import Progress, ProgressCallback, Suppression, cost_of
@@ -99,7 +99,7 @@ class Incumbent:
         self.bound = self.constant = self.cost_of(self.problem.forced)
 
     @property
-    def best(self) -> NDArray[np.bool_] | None:
+    def best(self) -> Bools | None:
         """The best pattern, if there is one."""
         return None if self.audit is None else self.audit.certificate.pattern
 
@@ -110,11 +110,11 @@ class Incumbent:
             self.best_cost - self.bound <= self.gap * self.best_cost
         )
 
-    def cost_of(self, pattern: NDArray[np.bool_]) -> int:
+    def cost_of(self, pattern: Bools) -> int:
         """Cost of the secondary cells of a pattern."""
         return cost_of(self.problem, pattern)
 
-    def would_be_best(self, pattern: NDArray[np.bool_]) -> bool:
+    def would_be_best(self, pattern: Bools) -> bool:
         """Whether a pattern is cheaper than the best one, or the first."""
         return self.best_cost is None or self.cost_of(pattern) < self.best_cost
 
@@ -146,9 +146,7 @@ class Incumbent:
                 raise
             return "interrupt"
 
-    def judged(
-        self, pattern: NDArray[np.bool_], clock: Clock, shown: Shown | None = None
-    ) -> Audit | None:
+    def judged(self, pattern: Bools, clock: Clock, shown: Shown | None = None) -> Audit | None:
         """Audit a pattern; None, and a note, if nothing could be proved about it.
 
         Parameters

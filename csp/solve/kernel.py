@@ -13,10 +13,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.attacker.null_space import MOST_ENTRIES, null_space
 from csp.clock import UNLIMITED, Clock
+from csp.exact import Bools, Floats, Ints
 from csp.problem.problem import Problem
 from csp.problem.requirements import room
 from csp.solve.cuts import needy
@@ -50,17 +50,17 @@ class KernelForm:
 
     problem: Problem
     rows: csr_array
-    member: NDArray[np.int64]
-    factor: NDArray[np.int64]
-    axes: NDArray[np.int64]
-    free: NDArray[np.bool_]
+    member: Ints
+    factor: Ints
+    axes: Ints
+    free: Bools
 
     def __repr__(self) -> str:
         return f"KernelForm({self.rows.shape[0]} classes, {self.rows.shape[1]} dimensions)"
 
     @classmethod
     def of(
-        cls, problem: Problem, alive: NDArray[np.bool_] | None = None, *,
+        cls, problem: Problem, alive: Bools | None = None, *,
         most: int = MOST_ENTRIES, clock: Clock = UNLIMITED,
     ) -> KernelForm | None:  # fmt: skip
         """Bring a problem into kernel form.
@@ -103,45 +103,45 @@ class KernelForm:
         return int(self.rows.shape[0])
 
     @cached_property
-    def needy(self) -> NDArray[np.bool_]:
+    def needy(self) -> Bools:
         """Classes that move in every safe pattern, as a primary cell of theirs must, (c,)."""
         return self._any(needy(self.problem))
 
     @cached_property
-    def choosable(self) -> NDArray[np.bool_]:
+    def choosable(self) -> Bools:
         """Classes that a pattern may publish: not needy, and with a free cell, (c,)."""
         return self._any(self.free) & ~self.needy
 
     @cached_property
-    def cost(self) -> NDArray[np.int64]:
+    def cost(self) -> Ints:
         """Cost of the free cells of each class, (c,)."""
         cells = np.flatnonzero((self.member >= 0) & self.free)
         out = np.zeros(self.n_classes, np.int64)
         np.add.at(out, self.member[cells], self.problem.cost[cells])
         return out
 
-    def least(self, x: NDArray[np.float64]) -> NDArray[np.int64]:
+    def least(self, x: Floats) -> Ints:
         """Free cell of each class with the least share in a point (n,); -1 where none is free."""
         return self._extreme(x)
 
-    def largest(self, x: NDArray[np.float64]) -> NDArray[np.int64]:
+    def largest(self, x: Floats) -> Ints:
         """Free cell of each class with the largest share in a point (n,); -1 where none is free."""
         return self._extreme(-x)
 
-    def _extreme(self, key: NDArray[np.float64]) -> NDArray[np.int64]:
+    def _extreme(self, key: Floats) -> Ints:
         cells = np.flatnonzero((self.member >= 0) & self.free)
         order = cells[np.argsort(-key[cells], kind="stable")]
         out = np.full(self.n_classes, -1, np.int64)
         out[self.member[order]] = order
         return out
 
-    def _any(self, flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def _any(self, flags: Bools) -> Bools:
         out = np.zeros(self.n_classes, dtype=bool)
         out[self.member[flags & (self.member >= 0)]] = True
         return out
 
 
-def expensive_first(problem: Problem, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+def expensive_first(problem: Problem, cells: Ints) -> Ints:
     """Order in which cells become pivots, so that their kernel has few entries.
 
     Expensive cells, which are mostly totals, are then sums of cheap ones.
@@ -150,7 +150,7 @@ def expensive_first(problem: Problem, cells: NDArray[np.int64]) -> NDArray[np.in
     return np.lexsort((-size, -problem.cost[cells]))
 
 
-def _classes(basis: csr_array) -> tuple[csr_array, NDArray[np.int64], NDArray[np.int64]]:
+def _classes(basis: csr_array) -> tuple[csr_array, Ints, Ints]:
     """Merge parallel rows: one row for each class, the class of each row, and how often it is."""
     from scipy.sparse import csr_array
 

@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.audits.claims import Certificate
+from csp.exact import Bools, Ints
 from csp.problem.problem import Problem
 from csp.solve.result import Suppression
 from csp.tables.codes import Labels
@@ -34,7 +34,7 @@ class Labelled(Protocol):
         """Code of the total in each dimension."""
 
 
-def label_order(table: Labelled) -> NDArray[np.int64]:
+def label_order(table: Labelled) -> Ints:
     """Cells in the order of their labels.
 
     Codes are compared one dimension after the other: short codes before long ones, so that 9
@@ -64,7 +64,7 @@ def label_order(table: Labelled) -> NDArray[np.int64]:
     return np.lexsort(ranks[::-1]).astype(np.int64)
 
 
-def reordered(problem: Problem, order: NDArray[np.int64]) -> Problem:
+def reordered(problem: Problem, order: Ints) -> Problem:
     """Return the same problem with its cells in another order.
 
     Parameters
@@ -97,7 +97,7 @@ def reordered(problem: Problem, order: NDArray[np.int64]) -> Problem:
     )
 
 
-def restored(found: Suppression, table: Table, order: NDArray[np.int64]) -> Suppression:
+def restored(found: Suppression, table: Table, order: Ints) -> Suppression:
     """Return an answer to `reordered` with its cells in the order (n,) of the table again."""
     pattern = np.zeros(table.n_cells, dtype=bool)
     pattern[order] = found.pattern
@@ -115,10 +115,8 @@ def restored(found: Suppression, table: Table, order: NDArray[np.int64]) -> Supp
     return replace(found, pattern=pattern, audit=audit)
 
 
-def _renumbered(
-    certificate: Certificate, table: Table, pattern: NDArray[np.bool_], order: NDArray[np.int64]
-) -> Certificate:
-    places: dict[int, NDArray[np.int64]] = {}
+def _renumbered(certificate: Certificate, table: Table, pattern: Bools, order: Ints) -> Certificate:
+    places: dict[int, Ints] = {}
     claims = []
     for claim in certificate:
         # Claims that share a witness go on sharing it.

@@ -7,12 +7,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from csp.audits.audit import Audit, judge
 from csp.audits.violations import Violation
 from csp.clock import Clock, now
 from csp.errors import CertificateError, InputError, OutOfTime
+from csp.exact import Bools
 from csp.problem.problem import Problem
 from csp.solve.incumbent import Incumbent
 from csp.solve.result import Suppression
@@ -25,7 +26,7 @@ _NAMED = 3
 """Violations that a message names."""
 
 
-def completed(problem: Problem, start: ArrayLike) -> NDArray[np.bool_]:
+def completed(problem: Problem, start: ArrayLike) -> Bools:
     """Pattern to begin with: what is given, and all that has to be suppressed anyway.
 
     Raises
@@ -50,9 +51,7 @@ def completed(problem: Problem, start: ArrayLike) -> NDArray[np.bool_]:
     return given | problem.forced
 
 
-def safe_start(
-    problem: Problem, pattern: NDArray[np.bool_], *, integer: bool, clock: Clock
-) -> Audit:
+def safe_start(problem: Problem, pattern: Bools, *, integer: bool, clock: Clock) -> Audit:
     """Audit of a completed pattern to begin with.
 
     Raises
@@ -78,7 +77,7 @@ def safe_start(
     return found
 
 
-def pattern_of(problem: Problem, method: OwnMethod) -> NDArray[np.bool_]:
+def pattern_of(problem: Problem, method: OwnMethod) -> Bools:
     """Ask a function for the pattern of a problem.
 
     Raises

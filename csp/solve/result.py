@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.audits.audit import Audit
+from csp.exact import Bools
 from csp.problem.problem import Problem
 
 # Gaps are told in steps while a run lasts. An unproven gap within 1/k says that at least k units of
@@ -134,7 +134,7 @@ class Suppression:
         not disclose, and is not for publication.
     """
 
-    pattern: NDArray[np.bool_]
+    pattern: Bools
     cost: int
     bound: int
     canonical: bool
@@ -221,7 +221,7 @@ def in_measure(cost: int, problem: Problem) -> float:
     return cost / 10**problem.cost_scale if problem.cost_scale else cost
 
 
-def cost_of(problem: Problem, pattern: NDArray[np.bool_]) -> int:
+def cost_of(problem: Problem, pattern: Bools) -> int:
     """Cost of the secondary cells of a pattern, in units of ``10**-problem.cost_scale``."""
     counted = pattern & np.isin(problem.status, ("s", "x"))
     return int(sum(problem.cost[counted].tolist()))

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
+from csp.exact import Bools
 from csp.formats.apriori import Statement, read_amount
 from csp.formats.layout import Metadata, Variable, read_metadata
 from csp.formats.reading import read_text
@@ -248,7 +249,7 @@ def read_table_data(
 
 
 def _check_empty(
-    columns: Mapping[str, NDArray[Any]], filled: NDArray[np.bool_], metadata: Metadata, name: str
+    columns: Mapping[str, NDArray[Any]], filled: Bools, metadata: Metadata, name: str
 ) -> None:
     """Refuse a line that says that a cell is empty, and itself or another that it is not."""
     letters = {"UNSAFE": "U", "PROTECT": "P"} | dict(metadata.status)

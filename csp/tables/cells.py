@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
+from csp.exact import Bools, Ints
 from csp.tables.contributors import Contributors
 from csp.tables.units import is_missing, unmasked
 
@@ -20,7 +21,7 @@ class Cells(Protocol):
     """Cells with values and labels, bound by relations; `csp.Table` says what each part is."""
 
     @property
-    def values(self) -> NDArray[np.int64]: ...  # noqa: D102
+    def values(self) -> Ints: ...  # noqa: D102
     @property
     def relations(self) -> csr_array: ...  # noqa: D102
     @property
@@ -28,11 +29,11 @@ class Cells(Protocol):
     @property
     def names(self) -> tuple[str, ...]: ...  # noqa: D102
     @property
-    def lower(self) -> NDArray[np.int64]: ...  # noqa: D102
+    def lower(self) -> Ints: ...  # noqa: D102
     @property
-    def upper(self) -> NDArray[np.int64]: ...  # noqa: D102
+    def upper(self) -> Ints: ...  # noqa: D102
     @property
-    def structural(self) -> NDArray[np.bool_] | None: ...  # noqa: D102
+    def structural(self) -> Bools | None: ...  # noqa: D102
     @property
     def contributors(self) -> Contributors | None: ...  # noqa: D102
     @property
@@ -45,7 +46,7 @@ T = TypeVar("T", bound=Cells)
 """The table that is made."""
 
 
-def as_flags(marks: Any, n: int, name: str, *, single: bool = False) -> NDArray[np.bool_]:
+def as_flags(marks: Any, n: int, name: str, *, single: bool = False) -> Bools:
     """Booleans, one for each of n cells.
 
     Parameters

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
+from csp.exact import Bools, Ints
 from csp.tables.units import is_missing
 
 _BLOCK = 2**16
@@ -59,8 +60,8 @@ class Labels(Sequence[tuple[str, ...]]):
         self.codes.flags.writeable = False
         self.categories = tuple(tuple(texts) for texts in categories)
         # Made when a label is looked for: numbers of the labels in ascending order, and whose.
-        self._numbers: NDArray[np.int64] | None = None
-        self._order: NDArray[np.int64] | None = None
+        self._numbers: Ints | None = None
+        self._order: Ints | None = None
 
     @classmethod
     def of(cls, labels: Sequence[tuple[str, ...]]) -> Labels:
@@ -195,7 +196,7 @@ class Labels(Sequence[tuple[str, ...]]):
         at = int(np.searchsorted(numbers, number))
         return int(order[at]) if at < len(numbers) and numbers[at] == number else -1
 
-    def places(self, others: Labels) -> NDArray[np.int64]:
+    def places(self, others: Labels) -> Ints:
         """Position of each of some labels among these, the first if several; -1 where none is.
 
         Parameters
@@ -206,7 +207,7 @@ class Labels(Sequence[tuple[str, ...]]):
         if len(others.categories) != len(self.categories) or not len(self):
             return np.full(len(others), -1, np.int64)
         translated = others.recoded(self.categories)
-        unknown: NDArray[np.bool_] = np.asarray((translated < 0).any(axis=1))
+        unknown: Bools = np.asarray((translated < 0).any(axis=1))
         numbers, order, wanted = self._looked_up(np.where(unknown[:, None], 0, translated))
         at = np.minimum(np.searchsorted(numbers, wanted), len(numbers) - 1)
         return np.where(unknown | (numbers[at] != wanted), -1, order[at])
@@ -283,7 +284,7 @@ class Labels(Sequence[tuple[str, ...]]):
             return None
         return [prod(sizes[k + 1 :]) for k in range(len(sizes))]
 
-    def _sorted(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _sorted(self) -> tuple[Ints, Ints]:
         """Numbers of all labels in ascending order, and the position of each."""
         if self._numbers is None or self._order is None:
             weights = self._weights()
@@ -302,9 +303,7 @@ class Labels(Sequence[tuple[str, ...]]):
             self._numbers = numbers
         return self._numbers, self._order
 
-    def _looked_up(
-        self, codes: NDArray[np.int32]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    def _looked_up(self, codes: NDArray[np.int32]) -> tuple[Ints, Ints, Ints]:
         """Numbers of the labels in ascending order, whose they are, and those of other codes."""
         weights = self._weights()
         if weights is not None:
@@ -330,7 +329,7 @@ def text_codes(column: NDArray[Any]) -> list[str]:
     return [texts[i] for i in number.tolist()]
 
 
-def numbered_codes(column: NDArray[Any]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+def numbered_codes(column: NDArray[Any]) -> tuple[tuple[str, ...], Ints]:
     """Codes of a column as `text_codes` gives them, each once in sorted order, and whose they are.
 
     Returns
@@ -350,7 +349,7 @@ def numbered_codes(column: NDArray[Any]) -> tuple[tuple[str, ...], NDArray[np.in
     return tuple(texts), rank[number]
 
 
-def numbered_owners(column: NDArray[Any]) -> tuple[int, NDArray[np.int64], int]:
+def numbered_owners(column: NDArray[Any]) -> tuple[int, Ints, int]:
     """Give the identifiers of a column numbers, in the sorted order of their texts.
 
     Returns
@@ -369,7 +368,7 @@ def numbered_owners(column: NDArray[Any]) -> tuple[int, NDArray[np.int64], int]:
     return len(texts), number, gap
 
 
-def _numbered_whole(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def _numbered_whole(column: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
     """Different whole numbers in the order of their texts, and the position of each row's."""
     found, number = np.unique(column, return_inverse=True)
     order = _text_order(found)
@@ -378,7 +377,7 @@ def _numbered_whole(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int6
     return found[order], rank[number.ravel()]
 
 
-def _numbered_entries(column: NDArray[Any]) -> tuple[NDArray[np.int64], list[str]]:
+def _numbered_entries(column: NDArray[Any]) -> tuple[Ints, list[str]]:
     """Give entries numbers; also returns the code of each number."""
     items = column.tolist()
     try:
@@ -405,7 +404,7 @@ def _numbered_entries(column: NDArray[Any]) -> tuple[NDArray[np.int64], list[str
     return places, codes
 
 
-def _text_order(whole: NDArray[Any]) -> NDArray[np.int64]:
+def _text_order(whole: NDArray[Any]) -> Ints:
     """Order of different whole numbers as texts: 10 before 9."""
     most = int(whole.max(initial=0))
     digits = len(str(most))

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
 from csp.errors import InputError
+from csp.exact import Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -43,12 +41,12 @@ class Contributors:
         rules judge them, and their levels are carried over as shares of the cell.
     """
 
-    count: NDArray[np.int64]
-    total: NDArray[np.int64]
-    top: NDArray[np.int64]
-    ids: NDArray[np.int64] | None = None
+    count: Ints
+    total: Ints
+    top: Ints
+    ids: Ints | None = None
     opposite: Contributors | None = None
-    weighted: NDArray[np.int64] | None = None
+    weighted: Ints | None = None
     counted: bool = True
     shadow: bool = False
     shift: int = 0
@@ -80,11 +78,11 @@ class Contributors:
         opposite = None if self.opposite is None else self.opposite.of_shadow()
         return replace(self, shadow=True, opposite=opposite)
 
-    def take(self, cells: NDArray[np.int64]) -> Contributors:
+    def take(self, cells: Ints) -> Contributors:
         """Return those of some cells, in the order in which these are given."""
         return self.mapped(lambda array, _: array[cells])
 
-    def mapped(self, change: Callable[[NDArray[np.int64], int], NDArray[np.int64]]) -> Contributors:
+    def mapped(self, change: Callable[[Ints, int], Ints]) -> Contributors:
         """Return those of other cells, made array by array.
 
         Parameters

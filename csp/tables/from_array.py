@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from csp.errors import InputError
-from csp.exact import MAX_VALUE, UNBOUNDED, most_text
+from csp.exact import MAX_VALUE, UNBOUNDED, Ints, most_text
 from csp.names.calls import check_known
 from csp.tables.cells import T
 from csp.tables.codes import cell_name
@@ -76,7 +76,7 @@ def table_from_array(
 
 
 def _check_margins(
-    units: NDArray[np.int64],
+    units: Ints,
     names: tuple[str, ...],
     trees: Sequence[Hierarchy],
     codes: Sequence[Sequence[str]] | None,
@@ -160,7 +160,7 @@ def _check_leaves(name: str, tree: Hierarchy, codes: Sequence[str]) -> None:
         raise InputError(msg)
 
 
-def _units(array: NDArray[np.generic], decimals: int | None) -> tuple[NDArray[np.int64], int]:
+def _units(array: NDArray[np.generic], decimals: int | None) -> tuple[Ints, int]:
     try:
         units, scale = to_units(array, 0 if decimals is None else decimals)
     except NotUnits as error:

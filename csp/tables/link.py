@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, argument, phrase
-from csp.exact import UNBOUNDED
+from csp.exact import UNBOUNDED, Ints
 from csp.names.calls import expect
 from csp.tables.codes import Labels, cell_name
 from csp.tables.contributors import Contributors
@@ -308,7 +308,7 @@ class _Union:
 
     names: tuple[str, ...]
     labels: Labels
-    places: Sequence[NDArray[np.int64]]
+    places: Sequence[Ints]
 
     def merged(self, parts: Sequence[NDArray[Any]], what: str) -> NDArray[Any]:
         """One array of the arrays of all tables; shared cells must agree."""
@@ -395,7 +395,7 @@ def _check_all(flags: Sequence[bool], what: str) -> None:
         raise InputError(msg)
 
 
-def subset_words(difference: NDArray[np.int64], first: str, second: str) -> str:
+def subset_words(difference: Ints, first: str, second: str) -> str:
     """Words for two tables of which one seems to be of some records of the other.
 
     Parameters
@@ -423,7 +423,7 @@ def subset_words(difference: NDArray[np.int64], first: str, second: str) -> str:
     )
 
 
-def _relations(tables: Sequence[Table], places: Sequence[NDArray[np.int64]], n: int) -> csr_array:
+def _relations(tables: Sequence[Table], places: Sequence[Ints], n: int) -> csr_array:
     """Relations of all tables over the union's cells, each once, in an order of their own."""
     from scipy.sparse import csr_array
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
-from csp.exact import UNBOUNDED
+from csp.exact import UNBOUNDED, Ints
 from csp.names.calls import check_choice
 from csp.tables.codes import Labels
 from csp.tables.hierarchies.hierarchy import Hierarchy
@@ -97,9 +97,7 @@ def totals_of(hierarchies: Sequence[Hierarchy]) -> Iterator[tuple[int, int, list
                 yield axis, position, list(children)
 
 
-def _stacked(
-    parts: Sequence[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]], n: int
-) -> csr_array:
+def _stacked(parts: Sequence[tuple[Ints, Ints, Ints]], n: int) -> csr_array:
     """Relations of all parts: their cells, signs and lengths, one after the other."""
     from scipy.sparse import csr_array
 
@@ -110,7 +108,7 @@ def _stacked(
     return csr_array((signs, cells, indptr), shape=(len(lengths), n))
 
 
-def sparse_labels(places: NDArray[np.int64], hierarchies: Sequence[Hierarchy]) -> Labels:
+def sparse_labels(places: Ints, hierarchies: Sequence[Hierarchy]) -> Labels:
     """Labels of some cells of a cube, which are numbered in C order."""
     shape = tuple(len(h.codes) for h in hierarchies)
     codes = np.empty((len(places), len(shape)), np.int32, order="F")
@@ -119,7 +117,7 @@ def sparse_labels(places: NDArray[np.int64], hierarchies: Sequence[Hierarchy]) -
     return Labels(codes, [h.codes for h in hierarchies])
 
 
-def sparse_relations(places: NDArray[np.int64], hierarchies: Sequence[Hierarchy]) -> csr_array:
+def sparse_relations(places: Ints, hierarchies: Sequence[Hierarchy]) -> csr_array:
     """All margins of a cube among some of its cells; the other cells are 0.
 
     Parameters
@@ -165,9 +163,7 @@ def sparse_relations(places: NDArray[np.int64], hierarchies: Sequence[Hierarchy]
     return _stacked(parts, n)
 
 
-def codes_along(
-    relations: csr_array, codes: NDArray[np.integer[Any]]
-) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
+def codes_along(relations: csr_array, codes: NDArray[np.integer[Any]]) -> tuple[Ints, list[Ints]]:
     """Read which codes add up to which from the relations that run along one dimension.
 
     Such a relation has one total, and among its cells the code of one dimension only differs.
@@ -229,9 +225,7 @@ def sum_up(leaves: np.ndarray, hierarchies: Sequence[Hierarchy]) -> np.ndarray:
     return cube
 
 
-def least_values(
-    values: NDArray[np.int64], negative: str, shown: Callable[[int], str]
-) -> NDArray[np.int64]:
+def least_values(values: Ints, negative: str, shown: Callable[[int], str]) -> Ints:
     """Lower bounds that the public knows of cells: 0, or none where they may be negative.
 
     Parameters

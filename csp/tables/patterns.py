@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.errors import InputError
+from csp.exact import Bools
 from csp.tables.cells import Cells, marks_of
 from csp.tables.units import is_missing
 
@@ -36,7 +36,7 @@ _MEND = (
 )
 
 
-def as_pattern(table: Cells, pattern: Any) -> NDArray[np.bool_]:
+def as_pattern(table: Cells, pattern: Any) -> Bools:
     """Suppressed cells of a table, as a frozen array of their own.
 
     Parameters

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from csp.errors import InputError, NotAdditive, phrase
-from csp.exact import MAX_VALUE, UNBOUNDED, most_text, units_text
+from csp.exact import MAX_VALUE, UNBOUNDED, Bools, Ints, most_text, units_text
 from csp.names.calls import asked_as, named_errors
 from csp.names.guesses import Guided
 from csp.tables.aggregates.options import FrameOptions
@@ -42,7 +42,7 @@ class Part:
     """
 
     names: tuple[str, ...]
-    cells: NDArray[np.int64]
+    cells: Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -93,16 +93,16 @@ class Table(metaclass=Guided):
         If shapes do not match, a label occurs twice, or a value lies outside its bounds.
     """
 
-    values: NDArray[np.int64]
+    values: Ints
     relations: csr_array
-    lower: NDArray[np.int64]
-    upper: NDArray[np.int64]
+    lower: Ints
+    upper: Ints
     labels: Sequence[tuple[str, ...]]
     scale: int = 0
     contributors: Contributors | None = None
     names: tuple[str, ...] = ()
     roots: tuple[str, ...] = ()
-    structural: NDArray[np.bool_] | None = None
+    structural: Bools | None = None
     frame: str = ""
     counts: bool = True
     notes: tuple[str, ...] = ()
@@ -163,7 +163,7 @@ class Table(metaclass=Guided):
         return len(self.values)
 
     @property
-    def margins(self) -> NDArray[np.bool_]:
+    def margins(self) -> Bools:
         """Cells that are the total of some relation (they carry a negative coefficient)."""
         flags = np.zeros(self.n_cells, dtype=bool)
         flags[self.relations.indices[self.relations.data < 0]] = True

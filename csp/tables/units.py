@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
-from csp.exact import MAX_DIGITS, MAX_VALUE, UNBOUNDED, read_decimal
+from csp.exact import MAX_DIGITS, MAX_VALUE, UNBOUNDED, Bools, Floats, Ints, read_decimal
 
 MAX_DECIMALS = 9
 """Most decimal places that are looked for when the caller names none."""
@@ -64,11 +64,11 @@ def column_units(
     column: NDArray[Any],
     name: str,
     decimals: int | None = None,
-    rows: NDArray[np.int64] | None = None,
+    rows: Ints | None = None,
     *,
     weights: bool = False,
     rounded: bool = False,
-) -> tuple[NDArray[np.int64], int]:
+) -> tuple[Ints, int]:
     """Units of a column of data, and their scale; see `to_units`.
 
     Parameters
@@ -114,7 +114,7 @@ def check_rounding(decimals: int | None, *, rounded: bool) -> None:
 
 def to_units(
     numbers: NDArray[Any], decimals: int | None = None, *, rounded: bool = False
-) -> tuple[NDArray[np.int64], int]:
+) -> tuple[Ints, int]:
     """Integers of ``10**-scale`` that equal the given numbers exactly.
 
     A float stands for its shortest decimal text: 0.1 is one tenth. Text is read as a decimal
@@ -163,9 +163,7 @@ def to_units(
     return _rescale(mantissa, places, scale), scale
 
 
-def finer(
-    arrays: Iterable[NDArray[np.int64]], scale: int, finest: int, what: str
-) -> list[NDArray[np.int64]]:
+def finer(arrays: Iterable[Ints], scale: int, finest: int, what: str) -> list[Ints]:
     """Values and bounds in a finer unit than theirs; where there is no bound, there is none.
 
     Raises
@@ -209,7 +207,7 @@ GAPS = frozenset({"", "na", "nan", "null", "none", "<na>"})
 """Texts that stand for no number, in small letters."""
 
 
-def is_gap(column: NDArray[Any]) -> NDArray[np.bool_]:
+def is_gap(column: NDArray[Any]) -> Bools:
     """Which entries of a column of numbers are missing; infinite ones are not."""
     array = unmasked(column)
     if array.dtype.kind in "biu":
@@ -226,8 +224,8 @@ def is_gap(column: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _from_floats(
-    array: NDArray[np.float64], decimals: int | None, *, rounded: bool = False
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    array: Floats, decimals: int | None, *, rounded: bool = False
+) -> tuple[Ints, Ints]:
     finite = np.isfinite(array)
     if not finite.all():
         first = int(np.argmin(finite))
@@ -254,10 +252,7 @@ def _from_floats(
     return mantissa, places
 
 
-def _rounded(
-    array: NDArray[np.float64], left: NDArray[np.int64], decimals: int,
-    mantissa: NDArray[np.int64], places: NDArray[np.int64],
-) -> NDArray[np.bool_]:  # fmt: skip
+def _rounded(array: Floats, left: Ints, decimals: int, mantissa: Ints, places: Ints) -> Bools:
     """Round those of some floats that lie far from halfway between two units; which these are."""
     scaled = array[left] * 10.0**decimals
     whole = np.rint(scaled)
@@ -270,7 +265,7 @@ def _rounded(
 
 def _from_objects(
     array: NDArray[Any], decimals: int | None, *, rounded: bool = False
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[Ints, Ints]:
     mantissa = np.zeros(len(array), np.int64)
     places = np.zeros(len(array), np.int64)
     known: dict[str, tuple[int, int]] = {}
@@ -365,9 +360,7 @@ def _parse_slow(text: str, index: int) -> tuple[int, int]:
     return -mantissa if sign else mantissa, max(-exponent, 0)
 
 
-def _rescale(
-    mantissa: NDArray[np.int64], places: NDArray[np.int64], scale: int
-) -> NDArray[np.int64]:
+def _rescale(mantissa: Ints, places: Ints, scale: int) -> Ints:
     factor = np.power(np.int64(10), scale - places)
     beyond = np.abs(mantissa) > MAX_VALUE // factor
     if beyond.any():

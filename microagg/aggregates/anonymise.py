@@ -12,7 +12,7 @@ import numpy as np
 
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, InputError, argument
-from csp.exact import exact
+from csp.exact import Ints, exact
 from csp.names.calls import check_choice, check_known
 from microagg.aggregates.functions import Aggregate, Linear, read_aggregates, read_tolerance
 from microagg.aggregates.generalise import generalise, generalise_fully
@@ -29,7 +29,7 @@ from microagg.aggregates.grouping import (
     with_helpers,
 )
 from microagg.aggregates.verify import Case
-from microagg.records import Ints, check_k, read_records
+from microagg.records import check_k, read_records
 from microagg.variety import Variety, varieties_of, with_contributors
 
 METHODS = ("best", "aggranon", "mondrian", "hybrid", "narrow")

@@ -10,10 +10,9 @@ from math import gcd, lcm
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.errors import InputError, argument, phrase
-from csp.exact import MAX_VALUE, exact
+from csp.exact import MAX_VALUE, Ints, exact
 from csp.names.calls import check_known
 from microagg.aggregates.spreads import (
     LARGEST,
@@ -22,7 +21,6 @@ from microagg.aggregates.spreads import (
     variance_ends,
     variance_of,
 )
-from microagg.records import Ints
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,7 @@ class Linear:
     weights: tuple[Fraction, ...]
 
     @cached_property
-    def whole(self) -> NDArray[np.int64]:
+    def whole(self) -> Ints:
         """Smallest whole numbers in the ratio of the weights, shape (d,).
 
         Records compare by them as by the weights: f enters only by order, equality and relative
@@ -59,18 +57,16 @@ class Linear:
             raise InputError(msg)
         return np.array([number // shared for number in numbers], np.int64)
 
-    def values(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def values(self, rows: Ints) -> Ints:
         """Values of records, shape (n,), in units over the weights' common denominator."""
         return np.asarray(rows @ self.whole, np.int64)
 
-    def ends(
-        self, lower: NDArray[np.int64], upper: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def ends(self, lower: Ints, upper: Ints) -> tuple[Ints, Ints]:
         """Smallest and largest value of records known by ranges, each of shape (n,)."""
         plus, minus = np.maximum(self.whole, 0), np.minimum(self.whole, 0)
         return lower @ plus + upper @ minus, upper @ plus + lower @ minus
 
-    def check(self, rows: NDArray[np.int64]) -> None:
+    def check(self, rows: Ints) -> None:
         """Refuse data whose sums would not fit.
 
         Raises
@@ -101,11 +97,11 @@ class Monotone:
         For reports.
     """
 
-    function: Callable[[NDArray[np.int64]], Any]
+    function: Callable[[Ints], Any]
     directions: tuple[int, ...] = ()
     name: str = "function"
 
-    def values(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def values(self, rows: Ints) -> Ints:
         """Values of records, shape (n,).
 
         Raises
@@ -115,9 +111,7 @@ class Monotone:
         """
         return _whole_values(self.function(rows.copy()), len(rows), self.name)
 
-    def ends(
-        self, lower: NDArray[np.int64], upper: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def ends(self, lower: Ints, upper: Ints) -> tuple[Ints, Ints]:
         """Smallest and largest value of records known by ranges, each of shape (n,)."""
         rising = np.ones(lower.shape[1], bool)
         if self.directions:
@@ -126,7 +120,7 @@ class Monotone:
             np.where(rising, upper, lower)
         )
 
-    def check(self, rows: NDArray[np.int64]) -> None:
+    def check(self, rows: Ints) -> None:
         """Refuse directions that do not fit the data.
 
         Raises
@@ -166,17 +160,15 @@ class Continuous:
     with one and falls with the other, and rounding down keeps every whole value between.
     """
 
-    function: Callable[[NDArray[np.int64]], Any]
-    bounds: Callable[[NDArray[np.int64], NDArray[np.int64]], Any]
+    function: Callable[[Ints], Any]
+    bounds: Callable[[Ints, Ints], Any]
     name: str = "function"
 
-    def values(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def values(self, rows: Ints) -> Ints:
         """Values of records, shape (n,); see `Monotone.values`."""
         return _whole_values(self.function(rows.copy()), len(rows), self.name)
 
-    def ends(
-        self, lower: NDArray[np.int64], upper: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def ends(self, lower: Ints, upper: Ints) -> tuple[Ints, Ints]:
         """Smallest and largest value of records known by ranges, each of shape (n,)."""
         low, high = self.bounds(lower.copy(), upper.copy())
         return (
@@ -184,7 +176,7 @@ class Continuous:
             _whole_values(high, len(lower), f"the upper bound of {self.name}"),
         )
 
-    def check(self, rows: NDArray[np.int64]) -> None:
+    def check(self, rows: Ints) -> None:
         """Refuse data for which the function has no values.
 
         Raises

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.compiled import Kernels
+from csp.exact import Bools, Ints
 from microagg.aggregates.functions import Aggregate, Linear, reach
 from microagg.aggregates.spreads import LARGEST
-from microagg.records import Bools, Ints
 
 Ranges = tuple[Ints, Ints]
 

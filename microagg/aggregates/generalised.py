@@ -8,14 +8,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.attacker.integer_matrices import reduced_rows
 from csp.errors import InputError
-from csp.exact import units_text, units_to_numbers
+from csp.exact import Bools, Ints, units_text, units_to_numbers
 from csp.tables.cross.frames import columns_to_frame
 from microagg.aggregates.functions import Aggregate, Linear, reach
-from microagg.records import Bools, Frozen, Ints
+from microagg.records import Frozen
 
 
 @dataclass(frozen=True)
@@ -87,9 +86,9 @@ class Generalised(Frozen):
         Of the caller's frame; it may tell records apart and is not for publication.
     """
 
-    lower: NDArray[np.int64]
-    upper: NDArray[np.int64]
-    classes: NDArray[np.int64]
+    lower: Ints
+    upper: Ints
+    classes: Ints
     names: tuple[str, ...]
     scale: int
     k: int

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from csp.compiled import Kernels
+from csp.exact import Bools, Ints
 from microagg.aggregates.functions import reach
 from microagg.partitions.methods.mondrian import mondrian_labels
-from microagg.records import Bools, Ints
 from microagg.variety import Variety
 
 KERNELS = Kernels(__name__, "lonely", "cut_runs")

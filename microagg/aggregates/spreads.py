@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from csp.errors import InputError
-from microagg.records import Ints
+from csp.exact import Ints
 
 LARGEST = 2**61
 """Bound on aggregates, so that differences of two of them fit int64."""

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from csp.compiled import Kernels
 from csp.errors import InputError
+from csp.exact import Ints
 from microagg.aggregates.functions import (
     RANGE,
     VARIANCE,
@@ -29,7 +30,7 @@ from microagg.aggregates.functions import (
 )
 from microagg.aggregates.generalised import Generalised
 from microagg.aggregates.spreads import check_corners
-from microagg.records import Ints, Records, check_k, read_records
+from microagg.records import Records, check_k, read_records
 from microagg.variety import Variety, varieties_of, with_contributors
 
 _Known = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
@@ -37,7 +38,7 @@ _Known = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[A
 
 def is_aggregate_anonymous(
     X: Any,
-    published: Generalised | tuple[NDArray[np.int64], NDArray[np.int64]],
+    published: Generalised | tuple[Ints, Ints],
     k: int,
     f: Any = "sum",
     d: Any = 0,
@@ -92,14 +93,14 @@ def is_aggregate_anonymous(
 
 def candidate_counts(
     X: Any,
-    published: Generalised | tuple[NDArray[np.int64], NDArray[np.int64]],
+    published: Generalised | tuple[Ints, Ints],
     f: Any = "sum",
     d: Any = 0,
     *,
     k: int | None = None,
     attributes: Sequence[str] | None = None,
     decimals: int | None = None,
-) -> NDArray[np.int64]:
+) -> Ints:
     """Count, for every record t, the published records that may be t for someone who knows f(t).
 
     Parameters

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from csp.errors import InputError
+from csp.exact import Ints
 from csp.names.calls import check_choice, check_known, whole_number
 from microagg.checks.closeness import equal_distances, ordered_distances
 from microagg.checks.diversity import counts_of, effective, entropy_diverse, largest_l
 from microagg.checks.reading import Attribute, Published, fraction_of, read_published
 from microagg.checks.result import Anonymity, Diversity
-from microagg.records import Ints, count_different
+from microagg.records import count_different
 
 MISSING = {
     "value": "a missing value equals a missing value and nothing else",

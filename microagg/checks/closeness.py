@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.records import Ints
+from csp.exact import Ints
 
 
 def ordered_distances(classes: Ints, codes: Ints) -> list[Fraction]:

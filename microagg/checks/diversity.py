@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from microagg.records import Ints
+from csp.exact import Ints
 
 NEAR = 1e-9
 """Relative distance below which floats do not decide."""

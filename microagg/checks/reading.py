@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.exact import exact
+from csp.exact import Ints, exact
 from csp.formats.delimited import TextFile
 from csp.tables.columns import WholeFile, column_names, named_columns, read_columns
 from csp.tables.hierarchies.coding import missing_owner
 from csp.tables.microdata.repeats import repeats_note
 from csp.tables.units import is_missing
-from microagg.records import Frozen, Ints
+from microagg.records import Frozen
 
 BLANKS = frozenset({"", "na", "nan", "<na>", "nat", "null", "none"})
 """Text that stands for a missing value, as the readers of numbers take it."""

@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from csp.exact import Ints
 from csp.names.calls import whole_number
-from microagg.records import Frozen, Ints
+from microagg.records import Frozen
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -47,10 +47,10 @@ class Diversity(Frozen):
     t: Fraction | None
     distance: str
     missing: int
-    worst_p: NDArray[np.int64]
-    worst_entropy: NDArray[np.int64]
-    worst_recursive: NDArray[np.int64]
-    worst_t: NDArray[np.int64]
+    worst_p: Ints
+    worst_entropy: Ints
+    worst_recursive: Ints
+    worst_t: Ints
 
     def __repr__(self) -> str:
         close = "not defined" if self.t is None else f"{float(self.t):.3g}"
@@ -109,11 +109,11 @@ class Anonymity(Frozen):
 
     quasi_identifiers: tuple[str, ...]
     missing: str
-    classes: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    candidates: NDArray[np.int64]
+    classes: Ints
+    sizes: Ints
+    candidates: Ints
     k: int
-    worst: NDArray[np.int64]
+    worst: Ints
     incomplete: int
     confidential: tuple[Diversity, ...] = ()
     by_contributor: bool = False
@@ -136,7 +136,7 @@ class Anonymity(Frozen):
         found = [part.t for part in self.confidential]
         return None if not found or None in found else max(t for t in found if t is not None)
 
-    def below(self, k: int) -> NDArray[np.int64]:
+    def below(self, k: int) -> Ints:
         """List records with fewer than k candidates, as row numbers from 0."""
         return np.flatnonzero(self.candidates < whole_number("k", k))
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from csp.errors import InputError
+from csp.exact import Floats
 from microagg.comparisons.propensity import propensity_of
 from microagg.comparisons.reading import TwoFiles, read_two
 from microagg.comparisons.regression import regressions_of
 from microagg.comparisons.result import Utility
-from microagg.records import Floats
 
 QUANTILES = (0.05, 0.25, 0.75, 0.95)
 """Beside the median."""

@@ -15,8 +15,8 @@ from importlib.util import find_spec
 import numpy as np
 
 from csp.errors import InputError
+from csp.exact import Floats
 from microagg.comparisons.reading import TwoFiles
-from microagg.records import Floats
 
 
 @dataclass(frozen=True, slots=True, repr=False)

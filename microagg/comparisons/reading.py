@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from csp.errors import InputError, argument
+from csp.exact import Floats
 from csp.formats.delimited import TextFile
 from csp.names.calls import check_known
 from csp.tables.columns import (
@@ -22,7 +23,7 @@ from csp.tables.columns import (
 )
 from microagg.entries import filled, floats_of, gaps_of
 from microagg.partitions.partition import MaskedFile
-from microagg.records import Floats, Records
+from microagg.records import Records
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from csp.errors import InputError, argument
+from csp.exact import Floats
 from csp.names.calls import check_known
 from microagg.comparisons.reading import TwoFiles
-from microagg.records import Floats, Frozen
+from microagg.records import Frozen
 
 INTERCEPT = "(intercept)"
 LEVEL = 0.95
@@ -42,11 +42,11 @@ class Regression(Frozen):
     response: str
     terms: tuple[str, ...]
     records: tuple[int, int]
-    original: NDArray[np.float64]
-    masked: NDArray[np.float64]
-    original_errors: NDArray[np.float64]
-    masked_errors: NDArray[np.float64]
-    overlap: NDArray[np.float64]
+    original: Floats
+    masked: Floats
+    original_errors: Floats
+    masked_errors: Floats
+    overlap: Floats
 
     def __repr__(self) -> str:
         return f"Regression({self.response} on {', '.join(self.terms[1:])})"

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from csp.exact import Floats, Ints
 from csp.names.calls import check_choice
 from csp.tables.cross.frames import columns_to_frame
 from microagg.comparisons.propensity import Propensity
@@ -53,13 +53,13 @@ class Utility(Frozen):
     names: tuple[str, ...]
     left_out: tuple[str, ...]
     records: tuple[int, int]
-    missing: NDArray[np.int64]
+    missing: Ints
     statistics: tuple[str, ...]
-    original: NDArray[np.float64]
-    masked: NDArray[np.float64]
-    distances: NDArray[np.float64]
-    original_correlations: NDArray[np.float64]
-    masked_correlations: NDArray[np.float64]
+    original: Floats
+    masked: Floats
+    distances: Floats
+    original_correlations: Floats
+    masked_correlations: Floats
     regressions: tuple[Regression, ...] = ()
     propensity: Propensity | None = None
     library: str = ""

@@ -11,13 +11,14 @@ import numpy as np
 
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError, SolverError, Unprotectable, argument
+from csp.exact import Bools, Floats, Ints
 from csp.names.calls import whole_number
 from csp.rules import Rule
 from microagg.compliance.search import Interrupted, Task, faults_of, improved, made_safe
 from microagg.compliance.set_partition import listed
 from microagg.partitions.methods.mdav import mdav_labels
 from microagg.partitions.partition import Partition
-from microagg.records import Bools, Floats, Ints, Records, count_different
+from microagg.records import Records, count_different
 from microagg.tables.contributions import sides_of_units
 from microagg.tables.forms import Forms, forms_of, strictest
 from microagg.variety import Variety

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from csp.compiled import Kernels
 from csp.errors import SolverError
+from csp.exact import Floats, Ints
 from csp.highs import Model, Status
 from microagg.compliance.search import Task, squared_errors
 from microagg.partitions.means import in_clusters
-from microagg.records import Floats, Ints
 
 CLOSE = 1e-9
 """Relative slack of a bound: the prices are floats."""
@@ -255,8 +255,7 @@ class Pricing:
         )  # fmt: skip
 
     def search(
-        self, root: int, t: int, prices: Floats, ceiling: float, nodes: int,
-        room: Ints,
+        self, root: int, t: int, prices: Floats, ceiling: float, nodes: int, room: Ints,
     ) -> tuple[float, int, bool]:  # fmt: skip
         """Search groups of one root and size; see `pricing.cheap_groups`."""
         task = self.task

@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from csp.errors import InputError, OutOfTime, Unprotectable, argument
+from csp.exact import Ints
 from csp.rules.concentration import Form
 from microagg.compliance.asked import Asked, Dropped, Found, named_way
 from microagg.compliance.search import Task, faults_of, grown, renumbered
 from microagg.partitions.partition import Partition
-from microagg.records import Ints
 
 
 @dataclass(frozen=True, slots=True)

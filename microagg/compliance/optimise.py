@@ -15,6 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from csp.errors import InputError, argument
+from csp.exact import Floats, Ints
 from microagg.compliance.asked import Asked, Found, named_way
 from microagg.compliance.column_generation import CLOSE, Columns, Pricing, generate
 from microagg.compliance.search import (
@@ -29,7 +30,6 @@ from microagg.compliance.search import (
     squared_error,
 )
 from microagg.compliance.set_partition import LISTED, cheapest_partition, listed
-from microagg.records import Floats, Ints
 from microagg.tables.forms import Forms
 
 MOST = 20_000
@@ -176,8 +176,7 @@ def _free_bound(task: Task, labels: Ints) -> float:
 
 
 def _closed(
-    task: Task, columns: Columns, pricing: Pricing, prices: Floats,
-    labels: Ints, bound: float,
+    task: Task, columns: Columns, pricing: Pricing, prices: Floats, labels: Ints, bound: float,
 ) -> tuple[Ints, float]:  # fmt: skip
     """Close the gap between the relaxation and the best partition as far as groups can be listed.
 

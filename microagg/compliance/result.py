@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import CertificateError
+from csp.exact import Bools, Floats, Ints
 from csp.tables.cross.html import notebook_list
 from microagg.compliance.asked import Asked, Dropped, Found
 from microagg.compliance.suppress import Suppressed
@@ -72,8 +73,8 @@ class Compliant(MaskedFile):
     method: str
     rule: str
     partition: Partition
-    rows: NDArray[np.int64]
-    hidden: NDArray[np.bool_]
+    rows: Ints
+    hidden: Bools
     dropped: tuple[Dropped, ...]
     start_loss: float
     start_unsafe: int
@@ -116,7 +117,7 @@ class Compliant(MaskedFile):
         return int(self.hidden.sum())
 
     @property
-    def masked(self) -> NDArray[np.float64]:
+    def masked(self) -> Floats:
         """Masked records, shape (n, d); NaN where a cell is suppressed."""
         means = np.where(self.hidden, np.nan, self.partition.centroids)
         return means[self.partition.labels]
@@ -131,7 +132,7 @@ class Compliant(MaskedFile):
         columns = dict(zip(partition.names, means.T, strict=True))
         return columns | {n: values[partition.labels] for n, values in partition.keys.items()}
 
-    def _rows(self) -> tuple[int, NDArray[np.int64]]:
+    def _rows(self) -> tuple[int, Ints]:
         if self.kept is None:
             return len(self.rows) + len(self.dropped), self.rows
         return self.kept.given, self.kept.rows[self.rows]

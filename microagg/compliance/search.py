@@ -14,9 +14,9 @@ import numpy as np
 
 from csp.clock import UNLIMITED, Clock
 from csp.compiled import Kernels
+from csp.exact import Bools, Floats, Ints
 from microagg.compliance.kernels.local_search import Clusters
 from microagg.compliance.kernels.sensitivity import Demand
-from microagg.records import Bools, Floats, Ints
 from microagg.tables.forms import Forms
 
 Progress = Callable[[str, float], None]

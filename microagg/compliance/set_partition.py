@@ -6,10 +6,10 @@ import numpy as np
 
 from csp.clock import Clock
 from csp.errors import OutOfTime, SolverError, Unprotectable, argument
+from csp.exact import Ints
 from csp.highs import Model, Status
 from microagg.compliance.column_generation import Columns, Pricing, membership
 from microagg.compliance.search import Task, renumbered
-from microagg.records import Ints
 
 WHOLE_SECONDS = 60.0
 """Most seconds for the integer program over the groups found."""

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.audits.audit import Audit, audit
 from csp.clock import Clock
 from csp.errors import CertificateError, InputError
-from csp.exact import Number
+from csp.exact import Bools, Number
 from csp.mechanism import Mechanism
 from csp.problem.problem import Problem
 from csp.release.release import Release
@@ -98,7 +97,7 @@ class Suppressed:
     audit: Audit
 
     @property
-    def hidden(self) -> NDArray[np.bool_]:
+    def hidden(self) -> Bools:
         """Suppressed cells, clusters by attributes."""
         c, d = self.cells.shape
         return np.asarray(self.suppression.pattern[: c * d].reshape(c, d))
@@ -210,7 +209,7 @@ def suppress_clusters(
     return Suppressed(cells, problem, suppression, checked)
 
 
-def paired(cells: ClusterTable, rule: Rule | str) -> NDArray[np.bool_]:
+def paired(cells: ClusterTable, rule: Rule | str) -> Bools:
     """Pattern of Torra and Navarro-Arribas (2023), section 4: one safe cell for each unsafe one.
 
     The paper does not say which; this takes the smallest safe cell of the same attribute that is

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.exact import Number, exact
+from csp.exact import Bools, Ints, Number, exact
 from csp.tables.cross.frames import columns_to_frame
 from microagg.aggregates.functions import (
     RANGE,
@@ -22,7 +22,7 @@ from microagg.aggregates.functions import (
 )
 from microagg.aggregates.generalised import Generalised
 from microagg.aggregates.verify import Case
-from microagg.records import Frozen, Ints, Records
+from microagg.records import Frozen, Records
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -53,10 +53,10 @@ class AggregateAttack(Frozen):
     names: tuple[str, ...]
     aggregates: tuple[str, ...]
     d: Fraction
-    candidates: NDArray[np.int64]
-    sums: NDArray[np.bool_]
-    values: NDArray[np.bool_]
-    attribute: NDArray[np.int64]
+    candidates: Ints
+    sums: Bools
+    values: Bools
+    attribute: Ints
     disclosed: NDArray[np.object_]
 
     def __repr__(self) -> str:
@@ -71,7 +71,7 @@ class AggregateAttack(Frozen):
         return int(self.candidates.min())
 
     @property
-    def singled_out(self) -> NDArray[np.int64]:
+    def singled_out(self) -> Ints:
         """Records with one candidate, as row numbers from 0."""
         return np.flatnonzero(self.candidates == 1)
 
@@ -172,9 +172,7 @@ def aggregate_attack(
     )
 
 
-def candidates_of(
-    published: Generalised, known: Number, f: Any = "sum", d: Number = 0
-) -> NDArray[np.int64]:
+def candidates_of(published: Generalised, known: Number, f: Any = "sum", d: Number = 0) -> Ints:
     """Find the published records that may be of a person whose aggregate is known.
 
     Parameters

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.exact import UNBOUNDED, Number, exact, number_text
+from csp.exact import UNBOUNDED, Bools, Floats, Ints, Number, exact, number_text
 from csp.tables.cross.frames import columns_to_frame
 from microagg.partitions.means import cluster_sums
 from microagg.partitions.partition import Partition, records_of
-from microagg.records import Bools, Frozen, Ints, Records
+from microagg.records import Frozen, Records
 from microagg.tables.clusters import bounds_of
 from microagg.tables.contributions import largest
 
@@ -50,18 +49,18 @@ class Insiders(Frozen):
     """
 
     names: tuple[str, ...]
-    labels: NDArray[np.int64]
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
-    sizes: NDArray[np.int64]
-    victim: NDArray[np.int64]
-    intruder: NDArray[np.int64]
-    excess: NDArray[np.int64]
-    contribution: NDArray[np.int64]
-    point: NDArray[np.bool_]
+    labels: Ints
+    lower: Floats
+    upper: Floats
+    sizes: Ints
+    victim: Ints
+    intruder: Ints
+    excess: Ints
+    contribution: Ints
+    point: Bools
     scale: int
-    rest: NDArray[np.int64]
-    above: NDArray[np.int64]
+    rest: Ints
+    above: Ints
     library: str = ""
 
     def __repr__(self) -> str:
@@ -72,7 +71,7 @@ class Insiders(Frozen):
         )
 
     @property
-    def error(self) -> NDArray[np.float64]:
+    def error(self) -> Floats:
         """Smallest relative error of an estimate in each cell, shape (c, d).
 
         That of the second largest contributor's estimate of the largest; infinite where all
@@ -83,14 +82,14 @@ class Insiders(Frozen):
         found[some] = self.excess[some] / self.contribution[some]
         return found
 
-    def disclosed(self, percent: Number) -> NDArray[np.bool_]:
+    def disclosed(self, percent: Number) -> Bools:
         """Cells where one contributor estimates another within less than p percent, shape (c, d).
 
         Exactly the cells that are sensitive to the p% rule.
         """
         return _within(self.excess, self.contribution, percent)
 
-    def exposed(self, percent: Number) -> NDArray[np.bool_]:
+    def exposed(self, percent: Number) -> Bools:
         """Values that another record's person estimates within less than p percent, (n, d)."""
         return _within(self.rest, self.above, percent)
 

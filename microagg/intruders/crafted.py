@@ -18,16 +18,15 @@ from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.exact import Number, exact, number_text
+from csp.exact import Bools, Ints, Number, exact, number_text
 from csp.names.calls import check_known, whole_number
 from csp.rules import Rule
 from csp.rules.concentration import Form
 from microagg.partitions.means import cluster_sums
 from microagg.partitions.methods.mdav import mdav_labels
-from microagg.records import Frozen, Ints, Records, check_k, read_records
+from microagg.records import Frozen, Records, check_k, read_records
 from microagg.scaling import scaled
 from microagg.tables.contributions import sides_of_units
 from microagg.tables.forms import Forms, forms_of
@@ -260,10 +259,10 @@ class CraftedClusters(Frozen):
 
     attribute: str
     owned: tuple[int, ...]
-    value: NDArray[np.int64]
-    honest: NDArray[np.int64]
-    crafted: NDArray[np.int64]
-    lie: NDArray[np.int64]
+    value: Ints
+    honest: Ints
+    crafted: Ints
+    lie: Ints
 
     def __repr__(self) -> str:
         return (
@@ -271,7 +270,7 @@ class CraftedClusters(Frozen):
             f"{int((self.lie >= 0).sum())} values are estimated more closely for it)"
         )
 
-    def exposed(self, percent: Number, *, honest: bool = False) -> NDArray[np.bool_]:
+    def exposed(self, percent: Number, *, honest: bool = False) -> Bools:
         """Values that the intruder estimates within less than p percent, shape (n,)."""
         p = exact(percent) / 100
         excess = (self.honest if honest else self.crafted).tolist()

@@ -8,14 +8,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.exact import Number, number_text
+from csp.exact import Bools, Ints, Number, number_text
 from csp.names.calls import check_known
 from csp.tables.cross.frames import columns_to_frame
 from microagg.checks.reading import Attribute, fraction_of, read_published
-from microagg.records import Frozen, Ints
+from microagg.records import Frozen
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -43,9 +42,9 @@ class Homogeneity(Frozen):
 
     quasi_identifiers: tuple[str, ...]
     names: tuple[str, ...]
-    classes: NDArray[np.int64]
-    disclosed: NDArray[np.bool_]
-    exact: NDArray[np.bool_]
+    classes: Ints
+    disclosed: Bools
+    exact: Bools
     constant: tuple[bool, ...]
     widths: tuple[Fraction, ...]
     lower: tuple[tuple[Any, ...], ...]
@@ -64,7 +63,7 @@ class Homogeneity(Frozen):
         """Share of the records of which each attribute is disclosed."""
         return dict(zip(self.names, self.disclosed.mean(axis=0).tolist(), strict=True))
 
-    def rows(self, attribute: str) -> NDArray[np.int64]:
+    def rows(self, attribute: str) -> Ints:
         """List records of which an attribute is disclosed, as row numbers from 0.
 
         Raises

@@ -7,13 +7,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from csp.audits.claims import Certificate, Claim
 from csp.audits.intervals import interval_claims
 from csp.clock import Clock
 from csp.errors import InputError
-from csp.exact import Number, exact, number_text
+from csp.exact import Bools, Floats, Ints, Number, exact, number_text
 from csp.release.completion import complete
 from csp.release.release import Release
 from csp.tables.cells import as_flags
@@ -21,7 +21,7 @@ from csp.tables.cross.frames import columns_to_frame
 from csp.tables.table import Table
 from microagg.compliance.result import Compliant
 from microagg.compliance.suppress import Suppressed
-from microagg.records import Bools, Frozen
+from microagg.records import Frozen
 from microagg.tables.clusters import ClusterTable
 
 VERDICTS = {
@@ -52,7 +52,7 @@ class IdentityAttack(Frozen):
     """
 
     labels: tuple[tuple[str, ...], ...]
-    cells: NDArray[np.int64]
+    cells: Ints
     verdicts: tuple[str, ...]
     ends: tuple[tuple[Fraction | None, Fraction | None], ...]
     certificate: Certificate
@@ -64,17 +64,17 @@ class IdentityAttack(Frozen):
         )
 
     @property
-    def exact(self) -> NDArray[np.bool_]:
+    def exact(self) -> Bools:
         """Cells that follow exactly, shape (k,)."""
         return np.array([verdict == "exact" for verdict in self.verdicts], dtype=bool)
 
     @property
-    def lower(self) -> NDArray[np.float64]:
+    def lower(self) -> Floats:
         """Lower ends, shape (k,); -inf where there is none."""
         return np.array([-np.inf if low is None else float(low) for low, _ in self.ends])
 
     @property
-    def upper(self) -> NDArray[np.float64]:
+    def upper(self) -> Floats:
         """Upper ends, shape (k,); inf where there is none."""
         return np.array([np.inf if high is None else float(high) for _, high in self.ends])
 
@@ -82,7 +82,7 @@ class IdentityAttack(Frozen):
         """Count the cells of a verdict."""
         return self.verdicts.count(verdict)
 
-    def within(self, percent: Number) -> NDArray[np.bool_]:
+    def within(self, percent: Number) -> Bools:
         """Cells whose middle estimate is off by at most p percent for certain, shape (k,).
 
         The estimate is the middle of the interval, and the error relative to the value, whatever

@@ -8,15 +8,16 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from csp.errors import InputError, phrase
+from csp.exact import Bools, Floats, Ints
 from csp.names.calls import check_choice, whole_number
 from csp.tables.columns import column_names, named_columns
 from csp.tables.cross.frames import columns_to_frame
 from microagg.partitions.means import in_clusters
 from microagg.partitions.partition import MaskedFile
-from microagg.records import Floats, Frozen, Ints, Records, read_records
+from microagg.records import Frozen, Records, read_records
 from microagg.scaling import SCALES, refuse_constant, spreads
 
 CLOSE = 1e-9
@@ -47,11 +48,11 @@ class RecordLinkage(Frozen):
 
     names: tuple[str, ...]
     scale: str
-    nearest: NDArray[np.int64]
-    right: NDArray[np.bool_]
-    choices: NDArray[np.int64]
+    nearest: Ints
+    right: Bools
+    choices: Ints
     pools: tuple[tuple[int, ...], ...]
-    own: NDArray[np.int64]
+    own: Ints
     library: str = ""
 
     def __repr__(self) -> str:
@@ -61,7 +62,7 @@ class RecordLinkage(Frozen):
         )
 
     @property
-    def chances(self) -> NDArray[np.float64]:
+    def chances(self) -> Floats:
         """Probability of the right link for each person, shape (n,)."""
         return np.asarray(np.where(self.right, 1.0 / self.nearest, 0.0))
 
@@ -83,7 +84,7 @@ class RecordLinkage(Frozen):
         found = self.nearest[self.right]
         return Fraction(1, int(found.min())) if len(found) else Fraction(0)
 
-    def links(self, seed: int = 0) -> NDArray[np.int64]:
+    def links(self, seed: int = 0) -> Ints:
         """Draw one link for each person, shape (n,): rows of the masked file.
 
         Parameters
@@ -104,7 +105,7 @@ class RecordLinkage(Frozen):
                 place -= len(equal[group])
         return links
 
-    def simulate(self, runs: int = 100, seed: int = 0) -> NDArray[np.float64]:
+    def simulate(self, runs: int = 100, seed: int = 0) -> Floats:
         """Share of right links in runs whose ties are broken at random, shape (runs,)."""
         random = np.random.default_rng(seed)
         within = self.nearest[self.right]
@@ -239,8 +240,7 @@ def nearest_records(
 
 
 def _closest(
-    person: Floats, published: Floats, candidates: list[int],
-    divisors: list[Fraction],
+    person: Floats, published: Floats, candidates: list[int], divisors: list[Fraction],
 ) -> tuple[int, ...]:  # fmt: skip
     """Candidates at the least distance, in fractions."""
     place = [Fraction(x) for x in person.tolist()]

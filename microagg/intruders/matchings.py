@@ -21,7 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from csp.clock import Clock
 from csp.errors import InputError, OutOfTime
-from microagg.records import Bools, Floats, Frozen, Ints
+from csp.exact import Bools, Floats, Ints
+from microagg.records import Frozen
 
 EXACT = 3_000_000
 """Steps of the recursion of one component above which matchings are drawn; some three seconds."""

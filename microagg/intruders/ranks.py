@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from csp.errors import InputError
-from csp.exact import Number, exact, number_text
+from csp.exact import Bools, Number, exact, number_text
 from microagg.intruders.linkage import read_pair
 from microagg.records import Frozen
 
@@ -31,7 +31,7 @@ class RankDisclosure(Frozen):
 
     names: tuple[str, ...]
     percent: str
-    inside: NDArray[np.bool_]
+    inside: Bools
     library: str = ""
 
     def __repr__(self) -> str:

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from csp.errors import InputError, argument
+from csp.exact import Floats
 from csp.names.calls import check_choice
 from csp.tables.columns import named_columns, read_columns
 from microagg.entries import floats_of
 from microagg.partitions.means import cluster_means, in_clusters
 from microagg.partitions.partition import Partition, records_of
-from microagg.records import Floats, Records
+from microagg.records import Records
 
 AGGREGATES = ("mean", "median")
 """What may be published of a cluster."""

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any, Unpack
 
 from csp.errors import OutOfTime, argument
+from csp.exact import Floats, Ints
 from csp.names.calls import check_choice, check_known
 from csp.tables.columns import column_names, named_columns
 from microagg.partitions import methods as ways
@@ -18,7 +19,7 @@ from microagg.partitions.methods.vmdav import vmdav_labels
 from microagg.partitions.partition import Partition, Ranked
 from microagg.partitions.strata import Asking, ClusterOptions, MaskOptions, clustered, keys_of
 from microagg.partitions.univariate import ranking_labels
-from microagg.records import Floats, Ints, Records, check_k, read_records, records_to_mask
+from microagg.records import Records, check_k, read_records, records_to_mask
 from microagg.scaling import scaled
 
 GAMMAS = (0.0, 0.2, 0.5, 1.1)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from csp.clock import UNLIMITED, Clock
-from microagg.records import Floats, Ints, count_different
+from csp.exact import Floats, Ints
+from microagg.records import count_different
 
 
 def joined_to_k(

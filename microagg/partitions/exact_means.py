@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from microagg.records import Floats
+from csp.exact import Floats
 
 MOST_RECORDS = 2**30
 """Up to this many records, a digit without carries fits 64 bits, and so does a remainder."""

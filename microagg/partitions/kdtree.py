@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from csp.compiled import Kernels
-from microagg.records import Floats
+from csp.exact import Floats
 
 KERNELS = Kernels(
     __name__,

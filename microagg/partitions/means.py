@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from csp.errors import InputError, argument
+from csp.exact import Bools, Floats, Ints
 from csp.tables.units import MOST_DECIMALS
-from microagg.records import Bools, Floats, Ints, Records
+from microagg.records import Records
 from microagg.scaling import scaled, scaled_with_gaps
 
 EXACT = 2**53

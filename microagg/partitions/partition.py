@@ -11,20 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
+from csp.exact import Bools, Floats, Ints
 from csp.names.guesses import Guided
 from csp.tables.cross.frames import columns_to_frame
 from csp.tables.cross.html import notebook_list
 from microagg.kept import kept_beside
 from microagg.partitions.means import check_exact, cluster_means, loss_of
-from microagg.records import (
-    Frozen,
-    Ints,
-    Kept,
-    Records,
-    check_k,
-    count_different,
-    read_records,
-)
+from microagg.records import Frozen, Kept, Records, check_k, count_different, read_records
 
 
 class MaskedFile(Frozen, metaclass=Guided):
@@ -83,7 +76,7 @@ class MaskedFile(Frozen, metaclass=Guided):
             frame.index = self.index
         return frame
 
-    def _rows(self) -> tuple[int, NDArray[np.int64] | None]:
+    def _rows(self) -> tuple[int, Ints | None]:
         """Return how many records were given, and which are kept; None for all."""
         return len(next(iter(self.to_columns().values()))), None
 
@@ -134,16 +127,16 @@ class Partition(MaskedFile):
         What `centroids` are: "mean", or what `microagg.aggregated` made of it.
     """
 
-    labels: NDArray[np.int64]
+    labels: Ints
     k: int
-    sizes: NDArray[np.int64]
-    centroids: NDArray[np.float64]
+    sizes: Ints
+    centroids: Floats
     information_loss: float
     names: tuple[str, ...]
     method: str
     library: str = ""
     index: Any = None
-    contributor: NDArray[np.int64] | None = None
+    contributor: Ints | None = None
     notes: tuple[str, ...] = ()
     kept: Kept | None = None
     keys: Mapping[str, NDArray[Any]] = field(default_factory=dict)
@@ -222,11 +215,11 @@ class Partition(MaskedFile):
         return notebook_list([repr(self)], ["records", "clusters"], rows)
 
     @property
-    def masked(self) -> NDArray[np.float64]:
+    def masked(self) -> Floats:
         """Every record replaced by the mean of its cluster, shape (n, d)."""
         return self.centroids[self.labels]
 
-    def members(self) -> list[NDArray[np.int64]]:
+    def members(self) -> list[Ints]:
         """Give the records of each cluster, ascending."""
         order = np.argsort(self.labels, kind="stable")
         return list(np.split(order, np.cumsum(self.sizes)[:-1]))
@@ -241,7 +234,7 @@ class Partition(MaskedFile):
         columns = dict(zip(self.names, means.T, strict=True))
         return columns | {name: values[self.labels] for name, values in self.keys.items()}
 
-    def _rows(self) -> tuple[int, NDArray[np.int64] | None]:
+    def _rows(self) -> tuple[int, Ints | None]:
         if self.kept is None:
             return len(self.labels), None
         return self.kept.given, self.kept.rows
@@ -281,7 +274,7 @@ class Ranked(MaskedFile):
         return float(np.mean([part.information_loss for part in self.partitions]))
 
     @property
-    def masked(self) -> NDArray[np.float64]:
+    def masked(self) -> Floats:
         """Every value replaced by the mean of its group, shape (n, d)."""
         return np.hstack([part.masked for part in self.partitions])
 
@@ -307,7 +300,7 @@ def _checked_labels(labels: Any, n: int) -> Ints:
     return groups
 
 
-def _checked_hidden(hidden: Any, clusters: int, attributes: int) -> NDArray[np.bool_] | None:
+def _checked_hidden(hidden: Any, clusters: int, attributes: int) -> Bools | None:
     if hidden is None:
         return None
     found = np.asarray(hidden)

@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError, argument
+from csp.exact import Bools, Ints
 from csp.names.calls import states
 from csp.tables.codes import numbered_codes
 from microagg.partitions.partition import Partition
-from microagg.records import Bools, Ints, Records, check_k, count_different
+from microagg.records import Records, check_k, count_different
 from microagg.scaling import OR_KEEP, refuse_constant, scaled_with_gaps
 
 SIGN = "|"

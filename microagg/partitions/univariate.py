@@ -27,10 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.compiled import Kernels
+from csp.exact import Floats, Ints
 from csp.names.calls import check_choice
 from microagg.partitions.exact_means import whole
 from microagg.partitions.methods import mdav
-from microagg.records import Floats, Ints
 
 METHODS = ("mdav", "optimal")
 
@@ -104,8 +104,7 @@ def _all_sizes(n: int, k: int) -> list[range]:
 
 
 def _decide_compiled(
-    values: Floats, k: int, numbers: list[int], unit: int, common: int,
-    last: Ints,
+    values: Floats, k: int, numbers: list[int], unit: int, common: int, last: Ints,
 ) -> None:  # fmt: skip
     """Drop sizes by bounds, then compare the others as integers of 64 bits where they fit."""
     run = KERNELS.compiled

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.errors import InputError
-from microagg.records import Bools, Floats, read_records
+from csp.exact import Bools, Floats
+from microagg.records import read_records
 from microagg.swapping.swapped import Swapped
 
 
@@ -33,8 +33,8 @@ class CorrelationLoss:
 
     names: tuple[str, ...]
     confidential: tuple[str, ...]
-    original: NDArray[np.float64]
-    masked: NDArray[np.float64]
+    original: Floats
+    masked: Floats
     mean: float
     std: float
 
@@ -47,9 +47,9 @@ class CorrelationLoss:
         return int(pairs(len(self.names), len(self.confidential)).sum())
 
     @property
-    def differences(self) -> NDArray[np.float64]:
+    def differences(self) -> Floats:
         """Absolute differences, shape (d, c)."""
-        found: NDArray[np.float64] = np.abs(self.masked - self.original)
+        found: Floats = np.abs(self.masked - self.original)
         return found
 
 

@@ -19,11 +19,10 @@ from typing import Any
 import numpy as np
 
 from csp.errors import InputError, phrase
-from csp.exact import exact
+from csp.exact import Bools, Floats, Ints, exact
 from csp.names.calls import check_choice, whole_number
 from microagg.partitions.methods.mdav import mdav_labels
 from microagg.partitions.methods.vmdav import vmdav_labels
-from microagg.records import Bools, Floats, Ints
 
 GROUPS = {"mdav": "MDAV", "vmdav": "V-MDAV", "random": "random groups"}
 """How groups are made, and what it is called."""

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.exact import Floats, Ints
 from csp.tables.codes import text_codes
-from microagg.records import Ints
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,8 +36,8 @@ class Linkage:
     """
 
     name: str
-    sizes: NDArray[np.int64]
-    most: NDArray[np.int64]
+    sizes: Ints
+    most: Ints
     proved: bool
 
     def __repr__(self) -> str:
@@ -47,12 +47,12 @@ class Linkage:
         )
 
     @property
-    def probability(self) -> NDArray[np.float64]:
+    def probability(self) -> Floats:
         """Probability that a record is linked rightly, shape (n,)."""
         return 1.0 / self.sizes
 
     @property
-    def value_probability(self) -> NDArray[np.float64]:
+    def value_probability(self) -> Floats:
         """Probability that a record's value is named rightly, shape (n,)."""
         return self.most / self.sizes
 

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
+from csp.exact import Ints
 from csp.names.calls import check_choice
 from microagg.partitions.methods.mdav import mdav_labels
 from microagg.partitions.partition import Partition
 from microagg.partitions.univariate import METHODS as RANKINGS
-from microagg.records import Ints, Records, check_k
+from microagg.records import Records, check_k
 from microagg.scaling import OR_KEEP, refuse_constant, scaled
 from microagg.swapping.grouping import GROUPS, Grouping
 from microagg.swapping.linkage import value_codes

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from csp.errors import InputError
+from csp.exact import Floats, Ints
 from csp.names.calls import check_choice
 from microagg.partitions.univariate import ranking_labels
-from microagg.records import Floats, Ints
 from microagg.swapping.grouping import Grouping
 
 ORDERS = {

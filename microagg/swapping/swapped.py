@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.exact import Ints
 from microagg.partitions.partition import MaskedFile, Partition
 from microagg.swapping.linkage import Linkages, group_linkage
 
@@ -64,7 +65,7 @@ class Swapped(MaskedFile):
     scale: str
     seed: int | None
     partitions: Mapping[str, Partition]
-    sources: Mapping[str, NDArray[np.int64]]
+    sources: Mapping[str, Ints]
     proved: Mapping[str, bool]
     unchanged: Mapping[str, float]
     homogeneous: Mapping[str, int]

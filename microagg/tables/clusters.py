@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from csp.errors import InputError
-from csp.exact import UNBOUNDED, Number, exact
+from csp.exact import UNBOUNDED, Bools, Ints, Number, exact
 from csp.names.calls import check_choice, check_known
 from csp.tables.contributors import Contributors
 from csp.tables.table import Table
 from microagg.partitions.means import cluster_sums
 from microagg.partitions.partition import Partition, records_of
-from microagg.records import Frozen, Ints, Records
+from microagg.records import Frozen, Records
 from microagg.tables.contributions import NEGATIVE, contributions
 from microagg.tables.identities import Identity, as_identities
 
@@ -51,8 +51,8 @@ class ClusterTable(Frozen):
 
     table: Table
     shape: tuple[int, int]
-    public: NDArray[np.bool_]
-    unseen: NDArray[np.bool_]
+    public: Bools
+    unseen: Bools
     identities: tuple[Identity, ...]
 
     def __repr__(self) -> str:

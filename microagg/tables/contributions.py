@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from csp.errors import InputError, argument, phrase
+from csp.exact import Ints
 from csp.names.calls import check_choice
 from csp.tables.contributors import Contributors
 from csp.tables.memory import check_memory
 from microagg.partitions.means import cluster_sums
-from microagg.records import Ints
 
 NEGATIVE = {
     "error": "negative values are refused",

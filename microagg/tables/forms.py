@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
+from csp.exact import Bools, Ints
 from csp.rules import MinFrequency, Rule
 from csp.rules.base import as_rule, parts_of
 from csp.rules.concentration import Concentration, Form
-from microagg.records import Bools, Ints
 
 
 @dataclass(frozen=True, slots=True)

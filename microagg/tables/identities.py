@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from csp.attacker.integer_matrices import null_vectors, reduced_rows, short_basis
 from csp.errors import InputError, phrase
-from csp.exact import Number, exact, number_text
-from microagg.records import Ints, Records, read_records
+from csp.exact import Bools, Ints, Number, exact, number_text
+from microagg.records import Records, read_records
 
 TRIALS = 64
 """Samples of records whose identities are tried on the whole file."""
@@ -66,7 +66,7 @@ class Identity:
         off = f" ± {number_text(self.tolerance)}" if self.tolerance else ""
         return f"{_side(left)} = {_side(right)}{off}"
 
-    def off(self, records: Records) -> NDArray[np.bool_]:
+    def off(self, records: Records) -> Bools:
         """Tell which records do not obey it, shape (n,)."""
         return np.asarray(np.abs(self._residual(records)) > self.tolerance * 10**records.scale)
 
@@ -78,7 +78,7 @@ class Identity:
         units = sum(abs(c) for _, c in self.terms) // 2
         return replace(self, tolerance=Fraction(units, 10**scale))
 
-    def column(self, names: Sequence[str]) -> NDArray[np.int64]:
+    def column(self, names: Sequence[str]) -> Ints:
         """Coefficients over all attributes."""
         found = np.zeros(len(names), np.int64)
         for name, coefficient in self.terms:

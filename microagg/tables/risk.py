@@ -8,17 +8,16 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.exact import Number, exact
+from csp.exact import Bools, Ints, Number, exact
 from csp.names.calls import check_choice
 from csp.rules import Dominance, Rule
 from csp.rules.base import as_rule, parts_of
 from csp.tables.cross.frames import columns_to_frame
 from microagg.partitions.means import cluster_sums
 from microagg.partitions.partition import Partition, records_of
-from microagg.records import Bools, Frozen, Ints, Records
+from microagg.records import Frozen, Records
 from microagg.tables.clusters import Known, table_of
 from microagg.tables.contributions import NEGATIVE, added_up, largest
 from microagg.tables.forms import forms_of, largest_read, strictest
@@ -45,7 +44,7 @@ class Disclosure(Frozen):
         Library of the caller's frame.
     """
 
-    sensitive: NDArray[np.bool_]
+    sensitive: Bools
     names: tuple[str, ...]
     rule: str
     k: int
@@ -79,7 +78,7 @@ class Disclosure(Frozen):
         return dict(zip(self.names, self.sensitive.sum(axis=0).tolist(), strict=True))
 
     @property
-    def clusters(self) -> NDArray[np.int64]:
+    def clusters(self) -> Ints:
         """Clusters with a sensitive cell, ascending."""
         return np.flatnonzero(self.sensitive.any(axis=1))
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacks import differencing
 from attacks.release_alone.several_releases import Differencing
@@ -22,6 +21,7 @@ from cellveil.render.screen import say, tell
 from cellveil.requests.outputs import Facts
 from cellveil.requests.publication import Publication
 from cellveil.requests.search import Limit
+from csp.exact import Bools
 from csp.release.release import Release
 from csp.tables.codes import Labels
 
@@ -106,13 +106,13 @@ def _changes(old: Release, new: Release) -> dict[str, Any]:
     }
 
 
-def _states(release: Release) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _states(release: Release) -> tuple[Bools, Bools]:
     """Cells that are withheld, and those that are not available; the others are published."""
     missing = np.zeros(len(release.pattern), bool)
     return release.withheld, missing if release.unavailable is None else release.unavailable
 
 
-def _secret(joint: Release, releases: Sequence[Release]) -> NDArray[np.bool_]:
+def _secret(joint: Release, releases: Sequence[Release]) -> Bools:
     """Cells of all releases together that one of them withholds, or rounds."""
     found = np.zeros(len(joint.pattern), bool)
     for release in releases:
@@ -139,7 +139,7 @@ def _list(cells: list[dict[str, str]], words: str) -> None:
         tell(f"  ... {len(cells) - SHOWN:,} more")
 
 
-def _together(found: Differencing, secret: NDArray[np.bool_]) -> dict[str, Any]:
+def _together(found: Differencing, secret: Bools) -> dict[str, Any]:
     """Say what both disclose of cells that are `secret`, without what they disclose."""
     release = found.release
     known = (found.lower == found.upper) | np.array([bool(p) for p in found.publishers], bool)

@@ -11,9 +11,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from csp.audits.second_reading.files import Statement
 from csp.audits.second_reading.findings import Difference, Rereading
 from csp.audits.second_reading.meaning import Columns, Label, Reading
@@ -21,6 +18,7 @@ from csp.audits.second_reading.people import read
 from csp.audits.second_reading.programs import Attacker, System, exposures_of
 from csp.audits.second_reading.rules import needs
 from csp.errors import InputError
+from csp.exact import Bools, Ints
 
 MOST_WHOLE = 60
 """Suppressed cells up to which the attacker's programs are solved in whole numbers."""
@@ -39,17 +37,17 @@ class Published(Protocol):
     @property
     def labels(self) -> Sequence[tuple[str, ...]]: ...  # noqa: D102
     @property
-    def published(self) -> NDArray[np.int64]: ...  # noqa: D102
+    def published(self) -> Ints: ...  # noqa: D102
     @property
-    def pattern(self) -> NDArray[np.bool_]: ...  # noqa: D102
+    def pattern(self) -> Bools: ...  # noqa: D102
     @property
-    def lower(self) -> NDArray[np.int64]: ...  # noqa: D102
+    def lower(self) -> Ints: ...  # noqa: D102
     @property
-    def upper(self) -> NDArray[np.int64]: ...  # noqa: D102
+    def upper(self) -> Ints: ...  # noqa: D102
     @property
     def scale(self) -> int: ...  # noqa: D102
     @property
-    def structural(self) -> NDArray[np.bool_] | None: ...  # noqa: D102
+    def structural(self) -> Bools | None: ...  # noqa: D102
 
 
 @dataclass(frozen=True, slots=True)

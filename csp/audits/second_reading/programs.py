@@ -8,12 +8,12 @@ from typing import Any
 
 import highspy
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.audits.second_reading.findings import Exposure
 from csp.audits.second_reading.meaning import Label, Reading
 from csp.audits.second_reading.rules import Need
 from csp.errors import SolverError
+from csp.exact import Floats
 
 FAR = 1e6
 """Units that a cell moves at most in such programs: more than any level that they look for."""
@@ -42,7 +42,7 @@ class System:
             low = [max(end, -FAR) for end in low]
             high = [min(end, FAR) for end in high]
         self.low, self.high = low, high
-        self.found: list[NDArray[np.float64]] = []
+        self.found: list[Floats] = []
         self.model = highspy.Highs()
         self.model.setOptionValue("output_flag", False)  # noqa: FBT003
         self.model.setOptionValue("threads", 1)

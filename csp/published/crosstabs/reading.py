@@ -14,11 +14,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import vstack
 
 from csp.errors import InputError, argument, phrase
-from csp.exact import UNBOUNDED, Number, exact, number_text
+from csp.exact import UNBOUNDED, Ints, Number, exact, number_text
 from csp.names.calls import check_choice, named_errors
 from csp.published.breakdowns import Breakdown, breakdowns, rows_of_breakdowns
 from csp.published.cells import Published
@@ -239,7 +238,7 @@ def _counted_twice(one: Breakdown, name: str, codes: Sequence[str]) -> str:
     )
 
 
-_Found = tuple[Published, tuple[str, ...], NDArray[np.int64], int]
+_Found = tuple[Published, tuple[str, ...], Ints, int]
 
 
 def _cells(
@@ -301,7 +300,7 @@ def _dimension(made: Published, d: int) -> str:
     return f"{made.names[d]}, {len(used)} codes{sums}{total}"
 
 
-def _are_counts(rows: Sequence[Sequence[Any]], made: Published, values: NDArray[np.int64]) -> bool:
+def _are_counts(rows: Sequence[Sequence[Any]], made: Published, values: Ints) -> bool:
     """Whether cells are counts, as far as they show it: whole numbers without a word of amounts.
 
     Raises
@@ -330,7 +329,7 @@ _LARGE, _ROUND, _SOME = 10_000, 100, 8
 """Half of the cells are as large as this, or all multiples of that and so many: rarely counts."""
 
 
-def _as_counts(made: Published, values: NDArray[np.int64]) -> list[str]:
+def _as_counts(made: Published, values: Ints) -> list[str]:
     """Say that cells are taken for counts, and where their size speaks against it."""
     units = 10**made.scale
     parts = np.ones(len(values), bool)
@@ -347,15 +346,14 @@ def _as_counts(made: Published, values: NDArray[np.int64]) -> list[str]:
     ]
 
 
-def _as_amounts(made: Published, values: NDArray[np.int64]) -> list[str]:
+def _as_amounts(made: Published, values: Ints) -> list[str]:
     if not (values % 10**made.scale).any():
         return []
     return ["numbers have decimals, so they are amounts and not counts of contributors"]
 
 
 def _people(
-    grid: CrossGrid, numbers: Sequence[str], made: Published, values: NDArray[np.int64],
-    count: str,
+    grid: CrossGrid, numbers: Sequence[str], made: Published, values: Ints, count: str,
 ) -> Contributors:  # fmt: skip
     """Numbers of contributors of all cells, from the columns beside the values.
 

@@ -9,10 +9,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.errors import InputError, argument, phrase
-from csp.exact import MAX_VALUE, most_text
+from csp.exact import MAX_VALUE, Bools, Ints, most_text
 from csp.published.cells import Published, published_cells
 from csp.published.door import with_places
 from csp.published.entries import Convention, Entry, convention_of, read_entry, sign_of
@@ -185,7 +184,7 @@ def _extended(
 # ---- values --------------------------------------------------------------------------------------
 
 
-def filled(made: Published, grid: CrossGrid, absent: str) -> tuple[NDArray[np.int64], int]:
+def filled(made: Published, grid: CrossGrid, absent: str) -> tuple[Ints, int]:
     """Values of all cells in units, and how many empty ones are 0.
 
     Totals without a number are computed.
@@ -220,9 +219,7 @@ def filled(made: Published, grid: CrossGrid, absent: str) -> tuple[NDArray[np.in
     return _with_rests(_computed(values, known, made), made), int(gaps.sum())
 
 
-def _with_zeros(
-    values: NDArray[np.int64], known: NDArray[np.bool_], made: Published
-) -> NDArray[np.bool_]:
+def _with_zeros(values: Ints, known: Bools, made: Published) -> Bools:
     """Cells that are known, and those that are 0 since a sum is full without them."""
     above, parts = _sides(made.relations)
     while True:
@@ -233,7 +230,7 @@ def _with_zeros(
         known = known | zero
 
 
-def added_up(values: NDArray[np.int64], made: Published, slack: Fraction) -> NDArray[np.int64]:
+def added_up(values: Ints, made: Published, slack: Fraction) -> Ints:
     """Values with the sums of their parts as totals, if none is off by more than `slack` units."""
     above, _ = _sides(_tree(made))
     known = np.ones(len(values), bool)
@@ -242,9 +239,7 @@ def added_up(values: NDArray[np.int64], made: Published, slack: Fraction) -> NDA
     return values if (np.abs(sums - values) > slack).any() else sums
 
 
-def _computed(
-    values: NDArray[np.int64], known: NDArray[np.bool_], made: Published
-) -> NDArray[np.int64]:
+def _computed(values: Ints, known: Bools, made: Published) -> Ints:
     """Values of totals that are not known, as soon as all of their parts are."""
     above, parts = _sides(_tree(made))
     values, known = values.copy(), known.copy()
@@ -260,7 +255,7 @@ def _computed(
         known[above[ready]] = True
 
 
-def _with_rests(values: NDArray[np.int64], made: Published) -> NDArray[np.int64]:
+def _with_rests(values: Ints, made: Published) -> Ints:
     """Values with the rests of parts that are named without the others.
 
     Raises
@@ -276,7 +271,7 @@ def _with_rests(values: NDArray[np.int64], made: Published) -> NDArray[np.int64]
         at = [labels.codes[:, k].astype(np.int64) for k in range(len(made.names))]
         rest = np.flatnonzero(at[d] == one.rest)
 
-        def line(code: int, d: int = d, rest: NDArray[np.int64] = rest) -> NDArray[np.int64]:
+        def line(code: int, d: int = d, rest: Ints = rest) -> Ints:
             moved = labels.codes[rest].copy()
             moved[:, d] = code
             return labels.places(Labels(moved, labels.categories))
@@ -301,13 +296,13 @@ def _tree(made: Published) -> csr_array:
     return made.relations[: made.rests_from]
 
 
-def _sides(relations: csr_array) -> tuple[NDArray[np.int64], csr_array]:
+def _sides(relations: csr_array) -> tuple[Ints, csr_array]:
     """Return the total of each relation, and its parts as ones."""
     parts = relations.maximum(0).tocsr()
     return relations.indices[relations.data < 0].astype(np.int64), parts
 
 
-def _empty(made: Published, grid: CrossGrid, left: NDArray[np.int64]) -> str:
+def _empty(made: Published, grid: CrossGrid, left: Ints) -> str:
     """Say which cells are empty, and how to mend it."""
     label = made.labels[int(left[0])]
     rows = {

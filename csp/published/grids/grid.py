@@ -249,9 +249,7 @@ def _with_words(
     return found
 
 
-def _merged(
-    levels: Sequence[Sequence[str]],
-) -> tuple[list[list[str]], list[dict[str, str]]]:
+def _merged(levels: Sequence[Sequence[str]]) -> tuple[list[list[str]], list[dict[str, str]]]:
     """Join levels of headings that are nested: what is under a heading is under no other one.
 
     A heading without a level below it, or with the name of a total there, stands for itself. What

@@ -209,9 +209,7 @@ def _are_codes(column: Sequence[str], head: str) -> bool:
     return zeros or counted or (apart and are_keys(head))
 
 
-def without_column_numbers(
-    texts: Sequence[list[str]],
-) -> tuple[list[list[str]], list[str]]:
+def without_column_numbers(texts: Sequence[list[str]]) -> tuple[list[list[str]], list[str]]:
     """Leave out a row that numbers the columns: 1 2 3, or (1) (2) (3); it is said."""
     found = list(texts)
     told = []

@@ -8,9 +8,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
+from csp.exact import Bools, Ints
 from csp.published.sums.of_which import OfWhich, beside_sums, of_which
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.totals import is_total
@@ -46,7 +46,7 @@ class Dimension:
     """
 
     codes: tuple[str, ...]
-    parent: NDArray[np.int64]
+    parent: Ints
     rests: tuple[OfWhich, ...] = ()
 
     @property
@@ -76,7 +76,7 @@ def _of(codes: Sequence[str], parents: Mapping[str, str]) -> Dimension:
 
 def with_rests(
     dimension: Dimension, n: int, above: Mapping[str, str],
-    lines: tuple[NDArray[np.int64], NDArray[np.bool_]] | None, *, alone: bool,
+    lines: tuple[Ints, Bools] | None, *, alone: bool,
 ) -> Dimension:  # fmt: skip
     """Add the rests of parts that are named without the others among the first `n` codes."""
     names, rests = of_which(
@@ -259,9 +259,7 @@ def by_prefixes(codes: Sequence[str], total: str | None) -> Dimension | None:
     return _of(codes, parents)
 
 
-def checked_sums(
-    dimension: Dimension, values: NDArray[np.int64], shown: NDArray[np.bool_], slack: int
-) -> tuple[int, int]:
+def checked_sums(dimension: Dimension, values: Ints, shown: Bools, slack: int) -> tuple[int, int]:
     """Count the sums of a dimension that can be checked, and those of them that do not hold.
 
     Parameters
@@ -286,7 +284,7 @@ def checked_sums(
 
 
 def found(
-    codes: Sequence[str], values: NDArray[np.int64], shown: NDArray[np.bool_], slack: int,
+    codes: Sequence[str], values: Ints, shown: Bools, slack: int,
     likely: Collection[int] = (), least: int = LEAST,
 ) -> tuple[Dimension, int] | None:  # fmt: skip
     """Find totals by adding up runs of neighbours; None if there are none.
@@ -329,9 +327,8 @@ def found(
 
 
 def _run(
-    values: NDArray[np.int64], shown: NDArray[np.bool_],
-    tops: Callable[[Sequence[int]], list[int]], parents: Mapping[int, int], length: int, slack: int,
-    likely: Collection[int], least: int,
+    values: Ints, shown: Bools, tops: Callable[[Sequence[int]], list[int]],
+    parents: Mapping[int, int], length: int, slack: int, likely: Collection[int], least: int,
 ) -> tuple[list[int], int, int]:  # fmt: skip
     """Find a code that is the sum of so many neighbours; no parts if there is none."""
     k = len(values)

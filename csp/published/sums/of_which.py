@@ -10,9 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from csp.exact import Bools, Ints
 from csp.tables.hierarchies.totals import is_total
 
 _WORDS = (
@@ -76,7 +74,7 @@ def plain_part(code: str) -> str:
 
 def of_which(
     codes: Sequence[str], parents: Sequence[int], above: Mapping[str, str],
-    lines: tuple[NDArray[np.int64], NDArray[np.bool_]] | None, *, alone: bool,
+    lines: tuple[Ints, Bools] | None, *, alone: bool,
 ) -> tuple[tuple[str, ...], list[OfWhich]]:  # fmt: skip
     """Find parts that are named without the others.
 
@@ -138,9 +136,7 @@ def of_which(
     return tuple(names), found
 
 
-def _single(
-    codes: Sequence[str], lines: tuple[NDArray[np.int64], NDArray[np.bool_]] | None
-) -> list[tuple[int, int]]:
+def _single(codes: Sequence[str], lines: tuple[Ints, Bools] | None) -> list[tuple[int, int]]:
     """Of two codes the one that is a total and the other, if it is never larger than that."""
     tops = [i for i, code in enumerate(codes) if is_total(code)]
     if len(tops) != 1 or lines is None:
@@ -153,10 +149,7 @@ def _single(
     return [(part, tops[0])] if less.any() and (less | same).all() else []
 
 
-def _fits(
-    parts: Sequence[int], whole: int,
-    lines: tuple[NDArray[np.int64], NDArray[np.bool_]] | None,
-) -> bool:  # fmt: skip
+def _fits(parts: Sequence[int], whole: int, lines: tuple[Ints, Bools] | None) -> bool:
     """Whether parts together are never more than the whole."""
     if lines is None:
         return False

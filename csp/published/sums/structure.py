@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
+from csp.exact import Bools, Ints
 from csp.published.sums import dimensions as ways
 from csp.published.sums.dimensions import Dimension, checked_sums
 from csp.published.told import Told
@@ -43,13 +43,13 @@ class Printed:
 class Cube:
     """Published numbers by code and line, to look for sums among them."""
 
-    at: NDArray[np.int64]
+    at: Ints
     shape: tuple[int, ...]
-    units: NDArray[np.int64]
-    shown: NDArray[np.bool_]
+    units: Ints
+    shown: Bools
     slack: int
 
-    def lines(self, d: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]] | None:
+    def lines(self, d: int) -> tuple[Ints, Bools] | None:
         """Values and whether they are published, (codes, lines); None if it is too large."""
         if prod(self.shape) > _LOOKED_AT:
             return None
@@ -99,7 +99,7 @@ def structure(
     return found
 
 
-_Lines = tuple[NDArray[np.int64], NDArray[np.bool_]]
+_Lines = tuple[Ints, Bools]
 
 
 def _asked(
@@ -179,8 +179,7 @@ def _found(
 
 
 def _may_be_whole(
-    name: str, codes: tuple[str, ...], values: NDArray[np.int64], shown: NDArray[np.bool_],
-    slack: int,
+    name: str, codes: tuple[str, ...], values: Ints, shown: Bools, slack: int,
 ) -> list[str]:  # fmt: skip
     """Say that the last or first code may be the total: too few lines show it to be taken."""
     k = len(codes)
@@ -300,9 +299,7 @@ def _by_names(
     return None
 
 
-def _whole_tree(
-    codes: tuple[str, ...], likely: Sequence[int], lines: _Lines
-) -> Dimension | None:  # fmt: skip
+def _whole_tree(codes: tuple[str, ...], likely: Sequence[int], lines: _Lines) -> Dimension | None:
     """Find sums in two lines each that make all codes parts of one with the name of a total.
 
     Each alone might be chance; that they leave no code over, at every level, is not.

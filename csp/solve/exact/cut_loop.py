@@ -23,8 +23,7 @@ from csp.solve.result import ProgressCallback, Suppression
 
 def solve_by_cuts(
     problem: Problem, *, clock: Clock, gap: float, integer: bool, seed: int,
-    progress: ProgressCallback | None, method: str = "auto",
-    start: Audit | None = None,
+    progress: ProgressCallback | None, method: str = "auto", start: Audit | None = None,
 ) -> Suppression:  # fmt: skip
     """Solve a problem by cuts; see `csp.suppress` for the parameters.
 

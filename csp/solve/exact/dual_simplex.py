@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.compiled import Kernels
+from csp.exact import Floats, Ints
 
 OPTIMAL, INFEASIBLE, OVER, LIMIT = 0, 1, 2, 3
 """How a relaxation ended: solved, without a solution, above the cutoff, or cut short."""
@@ -32,21 +32,21 @@ class Dictionary(NamedTuple):
     Variables are the cells, and for each row what it has beyond its right side.
     """
 
-    cost: NDArray[np.float64]  # (n,) never negative
-    rows: NDArray[np.float64]  # (c, n)
-    right: NDArray[np.float64]  # (c,)
-    low: NDArray[np.float64]  # (n,) 0 or 1
-    high: NDArray[np.float64]  # (n,) 0 or 1
-    body: NDArray[np.float64]  # (c, n) basic variables by the others
-    basic: NDArray[np.int64]  # (c,) variable of each line
-    beside: NDArray[np.int64]  # (n,) variable of each column
-    place: NDArray[np.int64]  # (n + c,) column of a variable, or minus its line, less one
-    value: NDArray[np.float64]  # (n + c,)
-    price: NDArray[np.float64]  # (n,) reduced cost of each column
-    size: NDArray[np.int64]  # (1,) rows that there are
+    cost: Floats  # (n,) never negative
+    rows: Floats  # (c, n)
+    right: Floats  # (c,)
+    low: Floats  # (n,) 0 or 1
+    high: Floats  # (n,) 0 or 1
+    body: Floats  # (c, n) basic variables by the others
+    basic: Ints  # (c,) variable of each line
+    beside: Ints  # (n,) variable of each column
+    place: Ints  # (n + c,) column of a variable, or minus its line, less one
+    value: Floats  # (n + c,)
+    price: Floats  # (n,) reduced cost of each column
+    size: Ints  # (1,) rows that there are
 
     @classmethod
-    def of(cls, cost: NDArray[np.float64], most: int) -> Dictionary:
+    def of(cls, cost: Floats, most: int) -> Dictionary:
         """Relaxation without rows, where all cells are at 0."""
         n = len(cost)
         return cls(

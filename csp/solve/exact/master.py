@@ -8,11 +8,11 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from csp.clock import UNLIMITED, Clock
 from csp.errors import SolverError
+from csp.exact import Bools, Floats, Ints
 from csp.highs import Model, Status
 from csp.problem.problem import Problem
 from csp.solve.cuts import Cut
@@ -57,9 +57,9 @@ class Answer:
     """
 
     status: str
-    x: NDArray[np.float64] | None
+    x: Floats | None
     bound: float
-    reduced: NDArray[np.float64] | None = None
+    reduced: Floats | None = None
 
 
 class Master:
@@ -87,7 +87,7 @@ class Master:
         self._is_priced = priced
         self._preferred = np.zeros(problem.table.n_cells, dtype=bool)
 
-    def prefer(self, pattern: NDArray[np.bool_]) -> None:
+    def prefer(self, pattern: Bools) -> None:
         """Tell of a safe pattern, near which solutions of the relaxation may be."""
         self._preferred |= pattern
         if self._lp is not None:
@@ -114,7 +114,7 @@ class Master:
         if any(cut.below <= cost for cut in self.cuts):
             self._start_anew([cut for cut in self.cuts if cut.below > cost])
 
-    def restrict(self, alive: NDArray[np.bool_]) -> None:
+    def restrict(self, alive: Bools) -> None:
         """From now on publish all free cells but these; the linear relaxation starts anew."""
         self._free = np.flatnonzero(alive)
         self.cost = self._problem.cost[self._free].astype(np.float64)
@@ -135,7 +135,7 @@ class Master:
         self._loaded = 0
         self._matrix: Any = csr_array((0, self._problem.table.n_cells))
 
-    def relax(self, objective: NDArray[np.float64] | None = None) -> Answer:
+    def relax(self, objective: Floats | None = None) -> Answer:
         """Solve the linear relaxation, warm from the last time.
 
         Parameters
@@ -160,13 +160,13 @@ class Master:
 
     def search(
         self,
-        objective: NDArray[np.float64],
+        objective: Floats,
         *,
-        candidates: NDArray[np.bool_],
-        kept: NDArray[np.bool_] | None = None,
-        limits: list[tuple[NDArray[np.int64], int]] | None = None,
+        candidates: Bools,
+        kept: Bools | None = None,
+        limits: list[tuple[Ints, int]] | None = None,
         step: float = 1.0,
-        start: NDArray[np.bool_] | None = None,
+        start: Bools | None = None,
         clock: Clock = UNLIMITED,
         options: Mapping[str, Any] = MappingProxyType({}),
     ) -> Answer:
@@ -213,7 +213,7 @@ class Master:
         return replace(answer, bound=answer.bound + objective[kept].sum())
 
     def root(
-        self, candidates: NDArray[np.bool_], step: int, clock: Clock = UNLIMITED
+        self, candidates: Bools, step: int, clock: Clock = UNLIMITED
     ) -> tuple[Answer, list[Cut]]:
         """Solve the root of the integer program, and read the cuts that tighten it.
 
@@ -247,10 +247,9 @@ class Master:
         return self._answer(model, status, cells, scale), cuts
 
     def _program(
-        self, objective: NDArray[np.float64], candidates: NDArray[np.bool_],
-        kept: NDArray[np.bool_], limits: list[tuple[NDArray[np.int64], int]], step: float,
-        clock: Clock, options: Mapping[str, Any],
-    ) -> tuple[Any, NDArray[np.int64], float] | Answer:  # fmt: skip
+        self, objective: Floats, candidates: Bools, kept: Bools, limits: list[tuple[Ints, int]],
+        step: float, clock: Clock, options: Mapping[str, Any],
+    ) -> tuple[Any, Ints, float] | Answer:  # fmt: skip
         """Build the integer program: model, its cells, and the unit of its objective.
 
         Cells that are kept are in neither. An answer instead if there is nothing to choose, or too
@@ -306,9 +305,7 @@ class Master:
             self._matrix = vstack([self._matrix, entries(new, np.arange(n), n)], format="csr")
         return self._matrix
 
-    def _answer(
-        self, model: Model, status: Status, cells: NDArray[np.int64], scale: float
-    ) -> Answer:
+    def _answer(self, model: Model, status: Status, cells: Ints, scale: float) -> Answer:
         """Read what an integer program found."""
         if status == Status.INFEASIBLE:
             return Answer(status, None, np.inf)
@@ -326,13 +323,13 @@ class Master:
         x[cells] = np.rint(values)
         return Answer(status, x, bound)
 
-    def _full(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _full(self, values: Floats) -> Floats:
         x = self._problem.forced.astype(np.float64)
         x[self._free] = values
         return x
 
 
-def _pool(found: Any, cells: NDArray[np.int64], scale: float, step: float) -> Iterator[Cut]:
+def _pool(found: Any, cells: Ints, scale: float, step: float) -> Iterator[Cut]:
     """Cuts of the solver as cuts over the table, a little wider than they are."""
     starts = np.append(found.cutpool_start, len(found.cutpool_index))
     # Half a step less than the best solution known there: its cost is a float. Where costs are too

@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.attacker import kernel_prices
 from csp.attacker.kernel_prices import miss
 from csp.compiled import Kernels
+from csp.exact import Bools, Floats, Ints
 from csp.solve.exact import dual_simplex
 from csp.solve.exact.dual_simplex import add_row, drop, fix, rebuild, solve, weigh
 
@@ -41,31 +41,31 @@ _EXACT = 2.0**50
 class Asked(NamedTuple):
     """What patterns of one problem must keep: cells in kernel form (m), those to choose (n)."""
 
-    matrix: NDArray[np.int64]  # (m, d) first form
-    columns: NDArray[np.int64]  # (d,)
+    matrix: Ints  # (m, d) first form
+    columns: Ints  # (d,)
     divisor: int
-    place: NDArray[np.int64]  # (m,) number among the cells to choose, -1 for one that is forced
-    up: NDArray[np.float64]  # (m,) room, 1e18 without a bound
-    down: NDArray[np.float64]  # (m,)
-    level: NDArray[np.int64]  # (m, 3) lower, upper, sliding; 0 for cells that are not primary
-    line_ends: NDArray[np.int64]  # (lines + 1,) relations that no cell may be alone in
-    line_cells: NDArray[np.int64]  # numbers among the cells to choose
-    lone: NDArray[np.bool_]  # (lines,) of those, which hold a cell that needs company
-    pool: NDArray[np.float64]  # (q, n) pool @ x >= 1
+    place: Ints  # (m,) number among the cells to choose, -1 for one that is forced
+    up: Floats  # (m,) room, 1e18 without a bound
+    down: Floats  # (m,)
+    level: Ints  # (m, 3) lower, upper, sliding; 0 for cells that are not primary
+    line_ends: Ints  # (lines + 1,) relations that no cell may be alone in
+    line_cells: Ints  # numbers among the cells to choose
+    lone: Bools  # (lines,) of those, which hold a cell that needs company
+    pool: Floats  # (q, n) pool @ x >= 1
 
 
 class Tree(NamedTuple):
     """Where a search stands."""
 
-    stack: NDArray[np.int64]  # (n + 1, 4) cell, value, whether it was turned, fixed before it
-    trail: NDArray[np.int64]  # (n,) cells fixed
-    tally: NDArray[np.int64]  # (4,) depth, cells on the trail, nodes, prices noted
-    matrix: NDArray[np.int64]  # (m, d) form where the attacker stands
-    columns: NDArray[np.int64]  # (d,)
-    divisor: NDArray[np.int64]  # (1,)
-    head: NDArray[np.int64]  # (c, 3) of each prices noted: cell in the form, kind, unit
-    plus: NDArray[np.int64]  # (c, m)
-    minus: NDArray[np.int64]  # (c, m)
+    stack: Ints  # (n + 1, 4) cell, value, whether it was turned, fixed before it
+    trail: Ints  # (n,) cells fixed
+    tally: Ints  # (4,) depth, cells on the trail, nodes, prices noted
+    matrix: Ints  # (m, d) form where the attacker stands
+    columns: Ints  # (d,)
+    divisor: Ints  # (1,)
+    head: Ints  # (c, 3) of each prices noted: cell in the form, kind, unit
+    plus: Ints  # (c, m)
+    minus: Ints  # (c, m)
 
     @classmethod
     def of(cls, asked: Asked, n: int, most: int) -> Tree:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from csp.clock import UNLIMITED, Clock
+from csp.exact import Bools, Floats, Ints
 from csp.highs import Model, Position, Status
 from csp.solve.bounds import safe_bound
 from csp.solve.cuts import Cut
@@ -46,9 +46,9 @@ class Relaxed:
         Reduced costs that the bound goes with.
     """
 
-    x: NDArray[np.float64]
+    x: Floats
     bound: float
-    reduced: NDArray[np.float64]
+    reduced: Floats
 
 
 class Relaxation:
@@ -72,7 +72,7 @@ class Relaxation:
     """
 
     def __init__(
-        self, cells: NDArray[np.int64], n_cells: int, cost: NDArray[np.float64], unit: float,
+        self, cells: Ints, n_cells: int, cost: Floats, unit: float,
         seed: int, clock: Clock = UNLIMITED, *, priced: bool = False,
     ) -> None:  # fmt: skip
         self._cells, self._cost, self._unit, self._clock = cells, cost, unit, clock
@@ -81,7 +81,7 @@ class Relaxation:
         # Columns of the model, as positions in `cells`, and where each position's column is.
         self._columns = np.empty(0, np.int64)
         self._column = np.full(len(cells), -1, np.int32)
-        self._waiting: list[NDArray[np.int64]] = []
+        self._waiting: list[Ints] = []
         self.rows: list[Cut | FlowCut] = []
         self._age = np.empty(0, np.int64)
         self._right = np.empty(0)
@@ -108,7 +108,7 @@ class Relaxation:
         return [*self.rows, *self._new]
 
     @property
-    def columns(self) -> NDArray[np.int64]:
+    def columns(self) -> Ints:
         """Cells of the table that have a column."""
         return self._cells[self._columns]
 
@@ -124,7 +124,7 @@ class Relaxation:
             self._new.append(cut)
         return cut is not None
 
-    def prefer(self, pattern: NDArray[np.bool_]) -> None:
+    def prefer(self, pattern: Bools) -> None:
         """Take in the columns of a pattern at the next solve.
 
         With those of a safe pattern, no cut that all minimal safe patterns keep leaves the model
@@ -133,7 +133,7 @@ class Relaxation:
         where = self._place[np.flatnonzero(pattern)]
         self._waiting.append(where[where >= 0].astype(np.int64))
 
-    def solve(self, objective: NDArray[np.float64] | None = None) -> Relaxed | Status:
+    def solve(self, objective: Floats | None = None) -> Relaxed | Status:
         """Solve the relaxation over all columns, warm from the last time; or say why not.
 
         Parameters
@@ -190,7 +190,7 @@ class Relaxation:
             self._drop_rows(np.asarray(solution.row_value) - self._right, y)
         return Relaxed(x, bound, reduced)
 
-    def _reduced(self, cost: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _reduced(self, cost: Floats, y: Floats) -> Floats:
         """Reduced costs of all cells."""
         if not self._is_priced:
             return np.asarray(cost - self._matrix.T @ y)
@@ -215,7 +215,7 @@ class Relaxation:
             )
         return reduced
 
-    def _enter_columns(self, wanted: NDArray[np.int64], unit: float) -> None:
+    def _enter_columns(self, wanted: Ints, unit: float) -> None:
         """Add columns to the model; those that are there already are left out."""
         fresh = np.unique(wanted)
         fresh = fresh[self._column[fresh] < 0]
@@ -241,11 +241,11 @@ class Relaxation:
         self.rows += new
         self._age = np.append(self._age, np.zeros(len(new), np.int64))
 
-    def _entries(self, cuts: list[Any], positions: NDArray[np.int64]) -> Any:
+    def _entries(self, cuts: list[Any], positions: Ints) -> Any:
         """Weights of cuts (rows) at some of the cells (columns)."""
         return entries(cuts, self._cells[positions], len(self._place))
 
-    def _drop_rows(self, slack: NDArray[np.float64], y: NDArray[np.float64]) -> None:
+    def _drop_rows(self, slack: Floats, y: Floats) -> None:
         """Drop rows that have not been tight for long; each cut is dropped once at most."""
         loose = (y == 0) & (slack > 1e-6)
         self._age = np.where(loose, self._age + 1, 0)
@@ -278,13 +278,13 @@ class Relaxation:
         return gone
 
 
-def unit_of(cost: NDArray[np.float64]) -> float:
+def unit_of(cost: Floats) -> float:
     """Power of two that brings costs near one, where the solver's absolute tolerances mean much."""
     positive = cost[cost > 0]
     return float(2.0 ** round(np.log2(np.median(positive)))) if len(positive) else 1.0
 
 
-def entries(cuts: list[Any], cells: NDArray[np.int64], n_cells: int, most: float = np.inf) -> Any:
+def entries(cuts: list[Any], cells: Ints, n_cells: int, most: float = np.inf) -> Any:
     """Weights of cuts (rows) at some cells of a table of `n_cells` (columns), as a csr_array.
 
     None instead if that would hold more entries than `most`.

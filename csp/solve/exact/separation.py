@@ -8,12 +8,12 @@ from itertools import chain
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.audits.audit import Audit
 from csp.audits.claims import Claim
 from csp.clock import Clock
 from csp.errors import SolverError
+from csp.exact import Bools, Floats, Ints
 from csp.problem.requirements import implied_levels
 from csp.solve.cuts import Cut, budget_cut, no_good, outside_cut
 from csp.solve.exact.master import Answer
@@ -47,11 +47,11 @@ class Point:
         Gives zero-half cuts of the rows that hold at the point.
     """
 
-    x: NDArray[np.float64]
+    x: Floats
     until: Clock
     whole: bool = False
     few: bool = False
-    combined: Callable[[NDArray[np.float64]], list[Cut]] | None = None
+    combined: Callable[[Floats], list[Cut]] | None = None
 
 
 Separator = Callable[[Run, Point], list[Cut]]
@@ -97,7 +97,7 @@ def separate(run: Run, point: Point, enough: int = 1) -> list[Cut]:
     return cuts
 
 
-def survivors(run: Run, budget: int | None) -> NDArray[np.bool_]:
+def survivors(run: Run, budget: int | None) -> Bools:
     """Free cells that can be in a pattern whose free cells cost at most this much.
 
     Reduced costs of the relaxation exclude the others.
@@ -113,7 +113,7 @@ def survivors(run: Run, budget: int | None) -> NDArray[np.bool_]:
 
 
 def cut_rounds(
-    run: Run, objective: NDArray[np.float64] | None = None, until: Clock | None = None
+    run: Run, objective: Floats | None = None, until: Clock | None = None
 ) -> Iterator[Answer]:
     """Solve the relaxation and cut off its solution, again and again.
 
@@ -145,9 +145,7 @@ def cut_rounds(
             return
 
 
-def exceeds_budget(
-    run: Run, pattern: NDArray[np.bool_], limits: list[tuple[NDArray[np.int64], int]]
-) -> str:
+def exceeds_budget(run: Run, pattern: Bools, limits: list[tuple[Ints, int]]) -> str:
     """Check a proposed pattern against limits on its free cells, in exact integers.
 
     Returns
@@ -164,7 +162,7 @@ def exceeds_budget(
     return ""
 
 
-def accept_or_cut(run: Run, pattern: NDArray[np.bool_]) -> Audit | None:
+def accept_or_cut(run: Run, pattern: Bools) -> Audit | None:
     """Accept a proposed pattern, or cut it off.
 
     Returns
@@ -201,7 +199,7 @@ def accept_or_cut(run: Run, pattern: NDArray[np.bool_]) -> Audit | None:
     return None
 
 
-def _cuts_of(run: Run, pattern: NDArray[np.bool_], result: Audit) -> list[Cut]:
+def _cuts_of(run: Run, pattern: Bools, result: Audit) -> list[Cut]:
     """Exact cuts from the proofs of an audit."""
     cuts = []
     levels = implied_levels(run.problem)

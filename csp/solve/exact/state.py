@@ -9,11 +9,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.audits.audit import Audit
 from csp.audits.claims import Claim, reached
 from csp.clock import Clock, now
+from csp.exact import Bools
 from csp.solve.cuts import CutFactory
 from csp.solve.exact.master import Answer, Master
 from csp.solve.general.neighbourhood import Neighbourhood
@@ -101,7 +101,7 @@ class Run(Incumbent):
     net: HiddenNetwork | None = field(init=False)
     separator: Separator | FlowSeparator = field(init=False)
     master: Master = field(init=False)
-    alive: NDArray[np.bool_] = field(init=False)
+    alive: Bools = field(init=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -146,7 +146,7 @@ class Run(Incumbent):
         self.bound = int(min(self.best_cost, self.ceiling))
 
     def try_incumbent(
-        self, pattern: NDArray[np.bool_], shown: Shown | None = None, share: float = 1.0
+        self, pattern: Bools, shown: Shown | None = None, share: float = 1.0
     ) -> Audit | None:
         """Audit a pattern and keep it if it is safe and cheaper.
 
@@ -184,7 +184,7 @@ class Run(Incumbent):
             self.take(result)
         return result
 
-    def standing(self, pattern: NDArray[np.bool_]) -> Shown:
+    def standing(self, pattern: Bools) -> Shown:
         """Claims about the incumbent that hold for another pattern as well.
 
         A witness that moves only cells which this pattern suppresses is one of it. Most are where

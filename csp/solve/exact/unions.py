@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.audits.violations import Violation
+from csp.exact import Bools, Ints
 from csp.problem.problem import Problem
 from csp.rules import every_union_sensitive
 from csp.solve.cuts import Cut, needy, no_good
@@ -34,7 +34,7 @@ def union_cuts_beforehand(problem: Problem) -> list[Cut]:
     return cuts
 
 
-def union_cut(problem: Problem, pattern: NDArray[np.bool_], violation: Violation) -> Cut:
+def union_cut(problem: Problem, pattern: Bools, violation: Violation) -> Cut:
     """Cut off a pattern in which a relation publishes a sensitive sum.
 
     Where the rule settles every smaller and slightly larger sum as well, some cell beyond those
@@ -58,12 +58,7 @@ def union_cut(problem: Problem, pattern: NDArray[np.bool_], violation: Violation
     return no_good(problem, pattern, members)
 
 
-def _company(
-    problem: Problem,
-    row: int,
-    base: NDArray[np.int64],
-    start: NDArray[np.int64] | None = None,
-) -> Cut | None:
+def _company(problem: Problem, row: int, base: Ints, start: Ints | None = None) -> Cut | None:
     """Demand a cell outside the largest set in which every sum with `base` is sensitive.
 
     Returns

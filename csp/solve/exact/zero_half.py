@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.compiled import Kernels
+from csp.exact import Floats, Ints
 from csp.solve.cuts import Cut
 
 # A weight this close to a whole number is one: over a million cells it moves a side by a millionth,
@@ -37,8 +38,7 @@ _SMALL = 2_000
 
 
 def zero_half(
-    cuts: list[Cut], matrix: Any, right: NDArray[np.float64], cells: NDArray[np.int64],
-    x: NDArray[np.float64], most: int,
+    cuts: list[Cut], matrix: Any, right: Floats, cells: Ints, x: Floats, most: int,
 ) -> list[Cut]:  # fmt: skip
     """Zero-half cuts that a point violates.
 
@@ -88,7 +88,7 @@ def zero_half(
     return list({cut.key: cut for cut in found}.values())
 
 
-def _half(matrix: Any, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+def _half(matrix: Any, rows: Ints) -> Floats:
     """Half the sum of some rows of a csr_array."""
     spans = [slice(*matrix.indptr[r : r + 2].tolist()) for r in rows.tolist()]
     where = np.concatenate([matrix.indices[span] for span in spans])
@@ -96,10 +96,7 @@ def _half(matrix: Any, rows: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.bincount(where, weights, matrix.shape[1]) / 2
 
 
-def _rounded(
-    half: NDArray[np.float64], side: float, below: float, cells: NDArray[np.int64],
-    x: NDArray[np.float64],
-) -> Cut:  # fmt: skip
+def _rounded(half: Floats, side: float, below: float, cells: Ints, x: Floats) -> Cut:
     """Round half the sum of some rows and of their sides."""
     up, down = np.ceil(half - _NEAR), np.floor(half + _NEAR)
     over = np.maximum(half - down, 0.0)
@@ -117,9 +114,7 @@ def rounding(half: float, x: float) -> tuple[float, float]:
     return (over * (1 - x), over) if over * (1 - x) < up else (up, 0.0)
 
 
-def within(
-    indptr: NDArray[Any], indices: NDArray[Any], weights: NDArray[np.float64], x: NDArray[Any]
-) -> Any:
+def within(indptr: NDArray[Any], indices: NDArray[Any], weights: Floats, x: NDArray[Any]) -> Any:
     """Rows without the cells at 0, which lose nothing whatever their weights."""
     ends, cells, kept = np.zeros_like(indptr), np.empty_like(indices), np.empty_like(weights)
     to = 0
@@ -133,9 +128,8 @@ def within(
 
 
 def combine(
-    indptr: NDArray[Any], indices: NDArray[Any], weights: NDArray[np.float64],
-    right: NDArray[np.float64], slack: NDArray[np.float64], x: NDArray[np.float64],
-    chosen: NDArray[np.int64], gain: NDArray[np.float64],
+    indptr: NDArray[Any], indices: NDArray[Any], weights: Floats, right: Floats, slack: Floats,
+    x: Floats, chosen: Ints, gain: Floats,
 ) -> None:  # fmt: skip
     """Choose rows whose half sum, rounded, the point violates most.
 

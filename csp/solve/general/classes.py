@@ -11,10 +11,10 @@ from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
 from csp.compiled import Kernels
+from csp.exact import Bools, Floats, Ints
 from csp.solve.general.tableau import ZERO
 
 _PARALLEL = 1e-8
@@ -42,10 +42,10 @@ class Cells(NamedTuple):
         How much publishing it is worth, and whether it must not be.
     """
 
-    member: NDArray[np.int64]
-    factor: NDArray[np.float64]
-    weight: NDArray[np.float64]
-    blocked: NDArray[np.bool_]
+    member: Ints
+    factor: Floats
+    weight: Floats
+    blocked: Bools
 
 
 class Classes:
@@ -76,8 +76,7 @@ class Classes:
     """
 
     def __init__(
-        self, matrix: NDArray[np.float64], keep: NDArray[np.bool_], rng: np.random.Generator, *,
-        whole: bool = False,
+        self, matrix: Floats, keep: Bools, rng: np.random.Generator, *, whole: bool = False,
     ) -> None:  # fmt: skip
         m, k = matrix.shape
         self.matrix, self.member, self.factor = matrix, np.arange(m), np.ones(m)
@@ -96,18 +95,17 @@ class Classes:
         other._keep = self._keep.copy()
         return other
 
-    def moving(self) -> NDArray[np.bool_]:
+    def moving(self) -> Bools:
         """Which cells move, (m,)."""
         return np.asarray(self.member < len(self.matrix))
 
-    def span(self) -> NDArray[np.float64]:
+    def span(self) -> Floats:
         """Columns that span the subspace, (m, j)."""
         rest = np.zeros((1, self.matrix.shape[1]))
         return np.concatenate([self.matrix, rest])[self.member] * self.factor[:, None]
 
     def publish(
-        self, weight: NDArray[np.float64], blocked: NDArray[np.bool_], *, most: int | None = None,
-        clock: Clock = UNLIMITED,
+        self, weight: Floats, blocked: Bools, *, most: int | None = None, clock: Clock = UNLIMITED,
     ) -> int:  # fmt: skip
         """Publish class after class, the one of most weight first.
 
@@ -139,7 +137,7 @@ class Classes:
                 break
         return len(self.exchanges) - before
 
-    def _descend(self, weight: NDArray[np.float64], blocked: NDArray[np.bool_], most: int) -> int:
+    def _descend(self, weight: Floats, blocked: Bools, most: int) -> int:
         """Publish, and forget closed columns and classes at rest."""
         c, k = self.matrix.shape
         moves, closed, path = np.ones(c, bool), np.zeros(k, bool), np.empty((k, 2), np.int64)

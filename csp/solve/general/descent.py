@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
+from csp.exact import Bools, Floats, Ints
 from csp.solve.general.classes import Classes
 from csp.solve.general.rooms import reaching
 
@@ -49,13 +49,13 @@ class Part:
         Whether rooms bind before half of the dimensions are gone; set by a descent.
     """
 
-    matrix: NDArray[np.float64]
-    price: NDArray[np.float64]
-    keep: NDArray[np.bool_]
-    inverse: NDArray[np.float64]
-    targets: NDArray[np.int64]
-    share: NDArray[np.float64]
-    trouble: NDArray[np.float64]
+    matrix: Floats
+    price: Floats
+    keep: Bools
+    inverse: Floats
+    targets: Ints
+    share: Floats
+    trouble: Floats
     whole: bool = False
     tight: bool = False
 
@@ -78,20 +78,20 @@ class Descent:
     """
 
     exchanges: list[tuple[int, int]]
-    open: NDArray[np.int64]
+    open: Ints
     cost: float
-    span: NDArray[np.float64]
-    vectors: list[NDArray[np.float64]] = field(default_factory=list)
+    span: Floats
+    vectors: list[Floats] = field(default_factory=list)
 
 
 def descend(
     part: Part,
-    weight: NDArray[np.float64],
+    weight: Floats,
     rng: np.random.Generator,
     *,
     limit: float = np.inf,
     clock: Clock = UNLIMITED,
-    first: NDArray[np.bool_] | None = None,
+    first: Bools | None = None,
     tight: Clock = UNLIMITED,
 ) -> Descent | None:
     """Publish classes, the one of most weight first, until none can go.
@@ -167,14 +167,14 @@ def _cost(part: Part, classes: Classes) -> float:
     return float(part.price[classes.moving()].sum())
 
 
-def _end(part: Part, classes: Classes, vectors: NDArray[np.float64]) -> Descent:
+def _end(part: Part, classes: Classes, vectors: Floats) -> Descent:
     span = classes.span()
     return Descent(classes.exchanges, classes.columns, _cost(part, classes), span, [*vectors.T])
 
 
 def _protecting(
-    part: Part, classes: Classes, clock: Clock, known: NDArray[np.float64] | None = None
-) -> NDArray[np.float64] | None:
+    part: Part, classes: Classes, clock: Clock, known: Floats | None = None
+) -> Floats | None:
     """Find vectors that reach every target: (m, v), in units of the rooms.
 
     Of a class, the cell whose room is reached first counts, and the target that is reached last.

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.compiled import Kernels
+from csp.exact import Floats, Ints
 
 _NEAR = 1e-9
 """What counts as zero in entries, prices and ways."""
@@ -35,14 +35,14 @@ class KernelProgram(NamedTuple):
     first, when the former were `first`, each line was a sum of relations by the weights `made`.
     """
 
-    body: NDArray[np.float64]  # (r, d)
-    basic: NDArray[np.int64]  # (r,)
-    beside: NDArray[np.int64]  # (d,)
-    first: NDArray[np.int64]  # (r,)
-    made: NDArray[np.float64]  # (r, m)
+    body: Floats  # (r, d)
+    basic: Ints  # (r,)
+    beside: Ints  # (d,)
+    first: Ints  # (r,)
+    made: Floats  # (r, m)
 
     @classmethod
-    def of(cls, relations: NDArray[np.float64]) -> KernelProgram:
+    def of(cls, relations: Floats) -> KernelProgram:
         """Program of the cells of a dense matrix (m, k)."""
         m, k = relations.shape
         relations = np.array(relations, np.float64, order="C")
@@ -57,9 +57,7 @@ class KernelProgram(NamedTuple):
             np.ascontiguousarray(body), basic, np.flatnonzero(others), basic.copy(), made[kept]
         )
 
-    def push(
-        self, aim: NDArray[np.float64], up: NDArray[np.float64], down: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def push(self, aim: Floats, up: Floats, down: Floats) -> tuple[Floats, Floats]:
         """Maximise a sum of deviations.
 
         Parameters

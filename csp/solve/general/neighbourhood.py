@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, OutOfTime, Unprotectable
+from csp.exact import Bools, Floats, Ints
 from csp.solve.general.descent import Descent, Part, descend
 from csp.solve.general.tableau import Tableau, null_basis
 from csp.solve.general.whole_vectors import Subspace, witnesses_along
@@ -86,7 +86,7 @@ class Neighbourhood:
         return f"Neighbourhood({self._tableau!r})"
 
     def run(
-        self, *, clock: Clock, start: NDArray[np.bool_] | None = None, patience: int | None = None,
+        self, *, clock: Clock, start: Bools | None = None, patience: int | None = None,
         finish: Clock | None = None,
     ) -> Iterator[Book]:  # fmt: skip
         """Search on.
@@ -127,7 +127,7 @@ class Neighbourhood:
 
     # ---- steps ---------------------------------------------------------------------------------
 
-    def _begin(self, start: NDArray[np.bool_] | None, cost: float) -> Iterator[Book]:
+    def _begin(self, start: Bools | None, cost: float) -> Iterator[Book]:
         """Descend from the whole space a few times, and from a given pattern."""
         n, d = self._tableau.matrix.shape
         columns = np.flatnonzero(~self._shut)
@@ -161,7 +161,7 @@ class Neighbourhood:
         rng, matrix = self._rng, self._tableau.matrix
         opened = np.flatnonzero(self._open)
         view = matrix[:, opened]
-        moving: NDArray[np.bool_] = np.asarray(view.any(axis=1))
+        moving: Bools = np.asarray(view.any(axis=1))
         secondary = np.flatnonzero(moving & (self._field.price > 0))
         if not len(secondary):
             # Nothing left to save; and a space without secondaries costs nothing.
@@ -203,9 +203,7 @@ class Neighbourhood:
                 self._tableau.exchange(cell, column)
                 self._shut[column] = True
 
-    def _related(
-        self, target: int, view: NDArray[np.float64], closed: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def _related(self, target: int, view: Floats, closed: Ints) -> Ints:
         """Columns that can part a cell from primary cells that move along with it."""
         x, y = (view @ self._rng.normal(size=view.shape[1]) for _ in range(2))
         bound = np.abs(x * y[target] - y * x[target]) < 1e-9 * (1 + np.abs(x * y[target]))
@@ -216,8 +214,8 @@ class Neighbourhood:
         return closed[useful] if useful.any() else closed
 
     def _try(
-        self, columns: NDArray[np.int64], noise: float, favourite: NDArray[np.bool_],
-        limit: float, *, first: NDArray[np.bool_] | None = None, tight: Clock = UNLIMITED,
+        self, columns: Ints, noise: float, favourite: Bools,
+        limit: float, *, first: Bools | None = None, tight: Clock = UNLIMITED,
     ) -> Iterator[Book]:  # fmt: skip
         field, matrix = self._field, self._tableau.matrix[:, columns]
         rows = np.flatnonzero(matrix.any(axis=1))
@@ -251,7 +249,7 @@ class Neighbourhood:
         if not self._clock.over:
             self._accept(end, rows, columns)
 
-    def _accept(self, end: Descent, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> None:
+    def _accept(self, end: Descent, rows: Ints, columns: Ints) -> None:
         self._ready, self._current = True, end.cost
         if len(end.exchanges) > _ANEW * len(self._tableau.cells):
             cells = self._tableau.cells.copy()
@@ -266,9 +264,7 @@ class Neighbourhood:
         self._open[:] = False
         self._open[columns[end.open]] = True
 
-    def _book(
-        self, end: Descent, rows: NDArray[np.int64], pivots: NDArray[np.int64]
-    ) -> Book | None:
+    def _book(self, end: Descent, rows: Ints, pivots: Ints) -> Book | None:
         """Witnesses of a descent, completed where one room is smaller than the need."""
         field = self._field
         inside = np.flatnonzero(end.span.any(axis=1))

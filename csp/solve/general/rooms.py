@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
+from csp.exact import Floats, Ints
 from csp.highs import Model, Status
 
 
 def reaching(
-    scaled: NDArray[np.float64], targets: NDArray[np.int64], share: NDArray[np.float64],
-    trouble: NDArray[np.float64], *, clock: Clock = UNLIMITED,
-    known: NDArray[np.float64] | None = None,
-) -> NDArray[np.float64] | None:  # fmt: skip
+    scaled: Floats, targets: Ints, share: Floats, trouble: Floats, *, clock: Clock = UNLIMITED,
+    known: Floats | None = None,
+) -> Floats | None:  # fmt: skip
     """Find vectors of a subspace that reach every target within all rooms.
 
     First the vectors nearest to known ones; then the vector of least squares among those that move
@@ -42,7 +41,7 @@ def reaching(
     (c, v) float64, or None
         Vectors in units of the rooms; None if a target is not reached.
     """
-    vectors: list[NDArray[np.float64]] = []
+    vectors: list[Floats] = []
     if not len(targets):
         return np.zeros((len(scaled), 0))
     still = ~scaled[targets].any(axis=1) | (share > 1 + 1e-10)
@@ -57,7 +56,7 @@ def reaching(
     shortest = _solver(square)
     left = np.ones(len(targets), bool)
 
-    def ask(many: NDArray[np.float64], asked: NDArray[np.int64] | None = None) -> None:
+    def ask(many: Floats, asked: Ints | None = None) -> None:
         """Keep the columns that reach a target that is left; those whose own one is, if given."""
         most = np.abs(many).max(axis=0)
         reached = np.abs(many[targets]) >= share[:, None] * (most * (1 - 1e-10))
@@ -104,7 +103,7 @@ def reaching(
     return np.column_stack(vectors)
 
 
-def _solver(square: NDArray[np.float64]) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+def _solver(square: Floats) -> Callable[[Floats], Floats]:
     """Solutions of a positive definite system; by its inverse where it is so in theory only."""
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
@@ -119,7 +118,7 @@ def _solver(square: NDArray[np.float64]) -> Callable[[NDArray[np.float64]], NDAr
 class _Program:
     """Vectors of a subspace within the rooms; rooms join the model once they are left."""
 
-    def __init__(self, scaled: NDArray[np.float64], clock: Clock) -> None:
+    def __init__(self, scaled: Floats, clock: Clock) -> None:
         from scipy.sparse import csr_array
 
         self._scaled, self._clock = scaled, clock
@@ -133,9 +132,7 @@ class _Program:
             cost=0.0, lower=-most, upper=most, rows=csr_array((0, k))
         )
 
-    def reach(
-        self, row: NDArray[np.float64], share: float, guess: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def reach(self, row: Floats, share: float, guess: Floats) -> Floats:
         """Vector that moves a row by a share of its room, or zero if there is none."""
         k = len(row)
         self._hold(np.abs(self._scaled @ guess))
@@ -151,7 +148,7 @@ class _Program:
                 return y
         return np.zeros(k)
 
-    def _hold(self, size: NDArray[np.float64]) -> bool:
+    def _hold(self, size: Floats) -> bool:
         """Add the rooms that are left most; False if there is none."""
         size = np.where(self._held, 0.0, size)
         left = np.flatnonzero(size)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
 from csp.errors import OutOfTime, SolverError
-from csp.exact import UNBOUNDED
+from csp.exact import UNBOUNDED, Floats, Ints
 from csp.highs import Model, Status
 from csp.problem.problem import Problem
 from csp.problem.requirements import DOWN, SLIDE, UP, Needs
@@ -57,9 +57,9 @@ class Separator:
         # Absolute solver tolerances suit numbers near one thousand.
         self._unit = 2.0 ** max(0, int(np.ceil(np.log2(self._largest_need))) - 10)
         self._model: Any = None
-        self._cells: NDArray[np.int64] = np.empty(0, np.int64)
+        self._cells: Ints = np.empty(0, np.int64)
         self._place = np.full(problem.table.n_cells, -1)
-        self._rows: NDArray[np.int64] = np.empty(0, np.int64)
+        self._rows: Ints = np.empty(0, np.int64)
         relations = problem.table.relations
         small = relations.shape[0] * relations.shape[1] <= _DENSE
         # Transposed: cells are taken out of it.
@@ -73,7 +73,7 @@ class Separator:
         return self._dense is not None
 
     def misses(
-        self, x: NDArray[np.float64], *, whole: bool, clock: Clock, most: int | None = None,
+        self, x: Floats, *, whole: bool, clock: Clock, most: int | None = None,
         tries: int | None = None, shown: Shown = MappingProxyType({}),
     ) -> list[tuple[Cut, ...]]:  # fmt: skip
         """Find the requirements that the point misses.
@@ -107,7 +107,7 @@ class Separator:
             self._look(x, found, self._reached(shown), whole=whole, most=most, tries=tries)
         return found
 
-    def _reached(self, shown: Shown) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _reached(self, shown: Shown) -> tuple[Floats, Floats]:
         """How far cells of the support move, up and down, by claims."""
         high, low = np.zeros(len(self._cells)), np.zeros(len(self._cells))
         for p, pairs in shown.items():
@@ -120,8 +120,7 @@ class Separator:
         return self._largest_need / self._unit if reach is None else float(reach) / self._unit
 
     def _look(
-        self, x: NDArray[np.float64], found: list[tuple[Cut, ...]],
-        reach: tuple[NDArray[np.float64], NDArray[np.float64]], *, whole: bool,
+        self, x: Floats, found: list[tuple[Cut, ...]], reach: tuple[Floats, Floats], *, whole: bool,
         most: int | None, tries: int | None,
     ) -> None:  # fmt: skip
         """Fill a list with misses; `reach` is how far cells move at least."""
@@ -160,7 +159,7 @@ class Separator:
         return bool(reach * self._unit >= need * (1 - 1e-9) - 1e-7 * self._unit)
 
     def _alone(
-        self, x: NDArray[np.float64], p: int, kind: int, need: int,
+        self, x: Floats, p: int, kind: int, need: int,
         high: NDArray[Any], low: NDArray[Any], *, whole: bool,
     ) -> tuple[Cut, ...] | None:  # fmt: skip
         up, down = self._capacities(x, need, whole=whole)
@@ -180,9 +179,7 @@ class Separator:
         cuts = () if cut is None or cut.slack(x) > -_VIOLATED else (cut,)
         return cuts if cuts or whole else None
 
-    def _multipliers(
-        self, g: NDArray[np.float64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    def _multipliers(self, g: Floats) -> tuple[Ints, Ints, int]:
         """Relations and their multipliers as small rationals (any choice is valid)."""
         numerators, divisor = whole_multipliers(g)
         used = np.flatnonzero(numerators)
@@ -191,8 +188,7 @@ class Separator:
     # ---- many requirements at once -------------------------------------------------------------
 
     def _certify_together(
-        self, level: list[int], x: NDArray[np.float64], high: NDArray[Any], low: NDArray[Any],
-        *, whole: bool,
+        self, level: list[int], x: Floats, high: NDArray[Any], low: NDArray[Any], *, whole: bool,
     ) -> None:  # fmt: skip
         open_needs = [n for n in (self._needs[r] for r in level) if not self._met(*n, high, low)]
         if not open_needs:
@@ -226,7 +222,7 @@ class Separator:
 
     # ---- the model -----------------------------------------------------------------------------
 
-    def _set_support(self, x: NDArray[np.float64]) -> None:
+    def _set_support(self, x: Floats) -> None:
         support = x > _SUPPORT
         inside = self._place >= 0
         held = self._model is not None and not (support & ~inside).any()
@@ -250,9 +246,7 @@ class Separator:
             cost=0.0, lower=0.0, upper=0.0, rows=part
         )
 
-    def _capacities(
-        self, x: NDArray[np.float64], need: int, *, whole: bool
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _capacities(self, x: Floats, need: int, *, whole: bool) -> tuple[Floats, Floats]:
         share = x[self._cells]
         out = []
         for bound in (self._cutter.up[self._cells], self._cutter.down[self._cells]):
@@ -264,16 +258,14 @@ class Separator:
                 out.append(np.minimum(bound, need) / self._unit * share)
         return out[0], out[1]
 
-    def _bound(self, up: NDArray[np.float64], down: NDArray[np.float64]) -> None:
+    def _bound(self, up: Floats, down: Floats) -> None:
         k = len(self._cells)
         if isinstance(self._model, KernelProgram):
             self._up, self._down = up, down
         elif k:
             self._model.set_bounds(np.arange(k, dtype=np.int32), -down, up)
 
-    def _push(
-        self, columns: NDArray[np.int32], costs: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _push(self, columns: NDArray[np.int32], costs: Floats) -> tuple[Floats, Floats]:
         self.solved += 1
         if isinstance(self._model, KernelProgram):
             aim = np.zeros(len(self._cells))

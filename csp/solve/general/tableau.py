@@ -11,11 +11,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from csp.attacker.null_space import null_space
 from csp.compiled import Kernels
+from csp.exact import Floats, Ints
 from csp.solve.kernel import expensive_first
 from csp.solve.witnesses.field import Field
 
@@ -48,7 +48,7 @@ class Tableau:
         Cell of each column.
     """
 
-    def __init__(self, basis: NDArray[np.float64], cells: NDArray[np.int64]) -> None:
+    def __init__(self, basis: Floats, cells: Ints) -> None:
         self._origin = basis
         self.matrix = basis.copy()
         self.cells = cells.copy()
@@ -66,7 +66,7 @@ class Tableau:
         self.cells[column] = cell
         self._exchanged = True
 
-    def become(self, cells: NDArray[np.int64]) -> bool:
+    def become(self, cells: Ints) -> bool:
         """Take these cells as the basis; see `refresh`."""
         self.cells = cells.copy()
         return self.refresh()
@@ -106,7 +106,7 @@ class Tableau:
         return True
 
 
-def pivot(matrix: NDArray[np.float64], row: int, column: int) -> None:
+def pivot(matrix: Floats, row: int, column: int) -> None:
     """Exchange the cell of a row into the basis at a column, in place."""
     KERNELS.run("pivot_rows", matrix, row, column, small=matrix.size <= _SMALL)
 
@@ -130,7 +130,7 @@ def pivot_rows(matrix: Any, row: int, column: int) -> None:
     matrix[row, column] = 1.0
 
 
-def null_basis(field: Field) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def null_basis(field: Field) -> tuple[Floats, Ints]:
     """Columns that span all deviations of the open cells of a problem.
 
     Returns

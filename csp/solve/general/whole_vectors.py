@@ -19,6 +19,7 @@ from scipy.sparse import csr_array
 from csp.attacker.elimination import determined
 from csp.attacker.exact import common_denominator
 from csp.clock import UNLIMITED, Clock
+from csp.exact import Floats, Ints
 from csp.solve.witnesses.block import whole_steps
 from csp.solve.witnesses.field import Field, Witness, followed
 
@@ -41,9 +42,9 @@ class Subspace:
     """
 
     field: Field
-    cells: NDArray[np.int64]
-    span: NDArray[np.float64]
-    pivots: NDArray[np.int64]
+    cells: Ints
+    span: Floats
+    pivots: Ints
 
     def __repr__(self) -> str:
         return f"Subspace({len(self.cells)} cells, {len(self.pivots)} dimensions)"
@@ -55,7 +56,7 @@ class Subspace:
         return csr_array(matrix[np.flatnonzero(np.diff(matrix.indptr))]).astype(np.int64)
 
     @cached_property
-    def whole(self) -> NDArray[np.int64] | None:
+    def whole(self) -> Ints | None:
         """Span times a common denominator, where a good one exists.
 
         By Cramer's rule the entries of the columns of a tableau have one, a determinant of the
@@ -66,7 +67,7 @@ class Subspace:
 
 
 def witnesses_along(
-    subspace: Subspace, vectors: list[NDArray[np.float64]], clock: Clock = UNLIMITED
+    subspace: Subspace, vectors: list[Floats], clock: Clock = UNLIMITED
 ) -> list[Witness]:
     """Find witnesses that serve what vectors of a subspace serve.
 
@@ -116,7 +117,7 @@ def _improve(
     return False
 
 
-def _served(subspace: Subspace, z: NDArray[np.float64]) -> int:
+def _served(subspace: Subspace, z: Floats) -> int:
     """Count the requirements that a vector serves, judged in floats."""
     field = subspace.field
     at = np.flatnonzero(z)
@@ -124,7 +125,7 @@ def _served(subspace: Subspace, z: NDArray[np.float64]) -> int:
     return len(field.met(cells, *followed(z[at], field.up[cells], field.down[cells])))
 
 
-def _quickly(subspace: Subspace, z: NDArray[np.float64]) -> Iterator[NDArray[Any]]:
+def _quickly(subspace: Subspace, z: Floats) -> Iterator[NDArray[Any]]:
     """Whole numbers in proportion to a vector, or near it, that take little time."""
     steps = whole_steps(subspace.relations, z)
     if steps is not None:
@@ -139,9 +140,7 @@ def _quickly(subspace: Subspace, z: NDArray[np.float64]) -> Iterator[NDArray[Any
             yield near // max(int(np.gcd.reduce(near)), 1)
 
 
-def _by_elimination(
-    subspace: Subspace, vectors: list[NDArray[np.float64]], clock: Clock
-) -> list[NDArray[Any]]:
+def _by_elimination(subspace: Subspace, vectors: list[Floats], clock: Clock) -> list[NDArray[Any]]:
     """Whole numbers near vectors, whatever their size; none if there is no time for them."""
     shares = np.rint(np.stack(vectors, axis=1)[subspace.pivots] * _FINE[-1])
     values = np.array([[int(a) for a in line] for line in shares.tolist()], dtype=object)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from csp.attacker.elimination import entries
 from csp.audits.intervals import as_positions
 from csp.clock import Clock
 from csp.errors import OutOfTime, SolverError
-from csp.exact import UNBOUNDED
+from csp.exact import UNBOUNDED, Bools, Floats
 from csp.solve.ilp.solvers import Solver, solve
 from csp.tables.patterns import as_pattern
 from csp.tables.table import Table
@@ -25,7 +25,7 @@ def intervals(
     integer: bool = True,
     solver: Solver = None,
     time_limit: float | None = None,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats]:
     """Feasibility intervals by two programs for each cell.
 
     Minami and Abe (2019), Equations 5 to 9. (As printed, Equation 8 fixes the cells that are
@@ -92,7 +92,7 @@ def intervals(
 
 
 def _consistent_tables(
-    table: Table, suppressed: NDArray[np.bool_], *, integer: bool
+    table: Table, suppressed: Bools, *, integer: bool
 ) -> tuple[Any, dict[int, Any]]:
     """Program whose solutions are the tables that agree with everything published."""
     import pulp

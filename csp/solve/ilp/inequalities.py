@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.attacker.elimination import entries
 from csp.clock import Clock
 from csp.errors import OutOfTime, SolverError
-from csp.exact import UNBOUNDED
+from csp.exact import UNBOUNDED, Floats, Ints
 from csp.problem.problem import Problem
 from csp.problem.requirements import room
 from csp.solve.cuts import Cut
@@ -49,7 +48,7 @@ class Price:
 
     reach: float
     sign: int
-    numerators: NDArray[np.int64]
+    numerators: Ints
     divisor: int
 
 
@@ -119,8 +118,7 @@ class Attacker:
     """
 
     def __init__(
-        self, problem: Problem, point: NDArray[np.float64], known: tuple[int, ...], far: int,
-        clock: Clock,
+        self, problem: Problem, point: Floats, known: tuple[int, ...], far: int, clock: Clock,
     ) -> None:  # fmt: skip
         self._problem, self._point, self._known = problem, point, known
         self._far, self._clock = far, clock
@@ -197,7 +195,7 @@ class Attacker:
         return program, z, used
 
 
-def _fractions(prices: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
+def _fractions(prices: Floats) -> tuple[Ints, int]:
     """Read prices as fractions of one small denominator: numerators, and the denominator."""
     for divisor in _DENOMINATORS:
         near = np.round(prices * divisor)

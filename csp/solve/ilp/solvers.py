@@ -10,11 +10,9 @@ import math
 import warnings
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError
+from csp.exact import Ints
 from csp.highs import run_interruptibly, set_start
 
 Solver = Any
@@ -89,7 +87,7 @@ def check_solver(solver: Solver) -> None:
 
 def solve(
     program: Any, solver: Solver = None, clock: Clock = UNLIMITED, *,
-    start: NDArray[np.int64] | None = None, **options: Any,
+    start: Ints | None = None, **options: Any,
 ) -> str:  # fmt: skip
     """Run a solver on a program of PuLP and say in one word how it ended.
 
@@ -138,7 +136,7 @@ def solve(
     return str(text).lower()
 
 
-def _highs(clock: Clock, start: NDArray[np.int64] | None, options: dict[str, Any]) -> Any:
+def _highs(clock: Clock, start: Ints | None, options: dict[str, Any]) -> Any:
     """Return the HiGHS of PuLP as one that Ctrl-C stops, and that may begin with a solution."""
     import pulp
 

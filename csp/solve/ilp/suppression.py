@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.attacker.view import largest_room
 from csp.audits.audit import Audit, judge
 from csp.clock import Clock
 from csp.errors import InputError, OutOfTime, SolverError
+from csp.exact import Bools, Floats
 from csp.problem.problem import Problem
 from csp.problem.requirements import room
 from csp.problem.singletons import insiders
@@ -169,7 +169,7 @@ class _Search(Incumbent):
         self.cuts += 1
         return True
 
-    def run(self, **options: Any) -> NDArray[np.float64] | None:
+    def run(self, **options: Any) -> Floats | None:
         """Solve the master program: its point over all cells, or None if there is none."""
         import pulp
 
@@ -272,7 +272,7 @@ class _Search(Incumbent):
 
     # ---- inequalities --------------------------------------------------------------------------
 
-    def _lonely(self, point: NDArray[np.float64]) -> Iterator[Cut]:
+    def _lonely(self, point: Floats) -> Iterator[Cut]:
         """Ask for company: a cell that is alone in a relation cannot move, and may be published."""
         relations = self.problem.table.relations
         for start, stop in zip(relations.indptr[:-1], relations.indptr[1:], strict=True):
@@ -285,7 +285,7 @@ class _Search(Incumbent):
                 cells = np.append(others, first)
                 yield Cut(cells, np.append(np.ones(len(others)), -1.0), 0.0, "bridgeless")
 
-    def _violated(self, point: NDArray[np.float64]) -> Iterator[Cut]:
+    def _violated(self, point: Floats) -> Iterator[Cut]:
         """Inequalities that a point violates, at most one for each primary cell and attacker."""
         problem = self.problem
         primaries = np.flatnonzero(problem.primary).tolist()
@@ -298,7 +298,7 @@ class _Search(Incumbent):
                     yield cut
 
 
-def _beyond_levels(problem: Problem, pattern: NDArray[np.bool_], result: Audit) -> list[Cut]:
+def _beyond_levels(problem: Problem, pattern: Bools, result: Audit) -> list[Cut]:
     """Cuts for what linear programs do not see: sums, whole units, and what floats blur."""
     unions = [v for v in result.violations if v.kind == "union"]
     if len(unions) < len(result.violations):

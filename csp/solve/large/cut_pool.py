@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, vstack
 
+from csp.exact import Floats, Ints
 from csp.problem.problem import Problem
 from csp.solve.cuts import CutFactory
 from csp.solve.large.region_programs import Objection
@@ -57,9 +57,7 @@ class CutPool:
             self._columns = csc_array(self._rows)
             self._keys = dict.fromkeys([*self._keys][-_MOST:])
 
-    def asked(
-        self, inside: NDArray[np.int64], fixed: NDArray[np.float64]
-    ) -> tuple[csr_array, NDArray[np.float64]]:
+    def asked(self, inside: Ints, fixed: Floats) -> tuple[csr_array, Floats]:
         """Return what cuts ask of some cells, (c, v), and how much at least, (c,).
 
         Parameters

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.audits.audit import Audit
 from csp.clock import Clock, now
 from csp.errors import InputError, OutOfTime
+from csp.exact import Floats
 from csp.problem.problem import Problem
 from csp.problem.singletons import Attackers
 from csp.solve.fallback import everything_suppressed, grace
@@ -159,7 +159,7 @@ class LocalSearch(Incumbent):
         # Regions are products of codes.
         self.ways = ["cells"] if self.sparse else ["regions", "cells"]
 
-    def _again(self, beforehand: dict[int, Witness], x: NDArray[np.float64] | None) -> None:
+    def _again(self, beforehand: dict[int, Witness], x: Floats | None) -> None:
         """Construct once more, with a choice among witnesses for each requirement.
 
         The better one is kept.
@@ -287,9 +287,7 @@ class LocalSearch(Incumbent):
         """Return a clock of some seconds, or without end: then nothing depends on time."""
         return self.clock.within(seconds) if self.clock.stop < np.inf else self.clock
 
-    def _relaxed(
-        self, until: Clock, gap: float = CLOSE, steps: int | None = None
-    ) -> NDArray[np.float64]:
+    def _relaxed(self, until: Clock, gap: float = CLOSE, steps: int | None = None) -> Floats:
         """Solve the relaxation on; its point, after its bound is taken."""
         if self.relaxation is None:
             self.relaxation = Relaxation(self.arrays, until, self.book.attackers)
@@ -366,7 +364,7 @@ def _run(search: LocalSearch) -> str:
             return "done" if stuck else "time"
 
 
-def _guide(problem: Problem, arrays: Field, x: NDArray[np.float64] | None) -> NDArray[np.float64]:
+def _guide(problem: Problem, arrays: Field, x: Floats | None) -> Floats:
     """Prices to construct by: cells that the relaxation holds are cheap."""
     guide = arrays.price.copy()
     if x is not None:

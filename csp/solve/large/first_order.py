@@ -10,10 +10,10 @@ PDLP (Applegate et al. 2021; Lu and Yang 2024).
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from csp.clock import Clock
+from csp.exact import Floats
 from csp.solve.bounds import safe_bound
 
 # Steps after which bound and point are compared, and steps in all runs together.
@@ -52,9 +52,7 @@ class FirstOrder:
         No point costs less, by weak duality.
     """
 
-    def __init__(
-        self, rows: csr_array, lower: NDArray[np.float64], price: NDArray[np.float64]
-    ) -> None:
+    def __init__(self, rows: csr_array, lower: Floats, price: Floats) -> None:
         self._rows, self._columns = rows, csr_array(rows.T)
         self._lower, self._price = lower, price
         positive = price[price > 0]
@@ -131,7 +129,7 @@ class FirstOrder:
         )
         return float(abs(cost - bound) / max(cost, bound, _ZERO) + worst)
 
-    def _balance(self, dx: NDArray[np.float64], dy: NDArray[np.float64]) -> None:
+    def _balance(self, dx: Floats, dy: Floats) -> None:
         """Weigh steps of points and of multipliers by how far both have come."""
         far, high = float(np.linalg.norm(dx)), float(np.linalg.norm(dy))
         if far > _ZERO and high > _ZERO:

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from csp.clock import Clock
 from csp.errors import SolverError
+from csp.exact import Bools, Floats, Ints
 from csp.highs import Model, Status
 from csp.solve.cuts import whole_multipliers
 from csp.solve.witnesses.block import whole_steps
@@ -43,7 +43,7 @@ _CHOICE = {
 
 _ZERO = 1e-7
 
-Steps = tuple[NDArray[np.int64], NDArray[np.int64]]
+Steps = tuple[Ints, Ints]
 """Cells that a witness moves, ascending, and by how much."""
 
 
@@ -75,20 +75,20 @@ class Region:
         Which requirements these witnesses meet, where no others do.
     """
 
-    cells: NDArray[np.int64]
-    relations: NDArray[np.int64]
+    cells: Ints
+    relations: Ints
     matrix: csr_array
-    up: NDArray[np.int64]
-    down: NDArray[np.int64]
-    suppressed: NDArray[np.bool_]
-    inside: NDArray[np.int64]
-    price: NDArray[np.float64]
+    up: Ints
+    down: Ints
+    suppressed: Bools
+    inside: Ints
+    price: Floats
     rows: csr_array
-    lower: NDArray[np.float64]
-    cell: NDArray[np.int64]
-    kind: NDArray[np.int64]
-    need: NDArray[np.int64]
-    through: NDArray[np.bool_]
+    lower: Floats
+    cell: Ints
+    kind: Ints
+    need: Ints
+    through: Bools
     serves: csr_array
 
 
@@ -98,8 +98,8 @@ class Objection(NamedTuple):
     cell: int
     sign: int
     need: int
-    relations: NDArray[np.int64]
-    numerators: NDArray[np.int64]
+    relations: Ints
+    numerators: Ints
     divisor: int
 
 
@@ -117,8 +117,8 @@ class Proposal:
         To choices that came before.
     """
 
-    published: NDArray[np.int64]
-    chosen: NDArray[np.int64]
+    published: Ints
+    chosen: Ints
     witnesses: tuple[Steps, ...]
     objections: tuple[Objection, ...]
 
@@ -157,7 +157,7 @@ class _Search:
         self.objections: list[Objection] = []
         none = np.empty(0, np.int64)
         self._nothing = none, none, ()
-        self.found: tuple[NDArray[np.int64], NDArray[np.int64], tuple[Steps, ...]] = self._nothing
+        self.found: tuple[Ints, Ints, tuple[Steps, ...]] = self._nothing
 
     def run(self, clock: Clock) -> None:
         """Choose until a choice is not objected to, or none is cheaper."""
@@ -180,7 +180,7 @@ class _Search:
                 return
             self._add(cuts)
 
-    def _choice(self, clock: Clock) -> NDArray[np.bool_] | None:
+    def _choice(self, clock: Clock) -> Bools | None:
         """Choose cells by the integer program."""
         price = self._region.price
         if self._relaxed.solve(clock) != Status.OPTIMAL:
@@ -195,27 +195,27 @@ class _Search:
         values = self._program.values
         return values > 0.5 if len(values) == len(price) else None
 
-    def _lost(self, x: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def _lost(self, x: Bools) -> Ints:
         """Find requirements all of whose witnesses move a cell that is published now."""
         region = self._region
         stands = ~region.through[:, self._now & ~x].any(axis=1)
         standing = csr_array(region.serves[:, np.flatnonzero(stands)])
         return np.flatnonzero(np.diff(standing.indptr) == 0)
 
-    def _bounds(self, suppressed: NDArray[np.bool_]) -> tuple[NDArray[np.float64], ...]:
+    def _bounds(self, suppressed: Bools) -> tuple[Floats, ...]:
         region = self._region
         return (
             np.where(suppressed, -region.down, 0).astype(np.float64),
             np.where(suppressed, region.up, 0).astype(np.float64),
         )
 
-    def _point(self, cost: NDArray[np.float64], clock: Clock) -> NDArray[np.float64] | None:
+    def _point(self, cost: Floats, clock: Clock) -> Floats | None:
         self._moves.set_costs(self._all, cost)
         if self._moves.solve(clock) != Status.OPTIMAL:
             return None
         return self._moves.values
 
-    def _witness(self, z: NDArray[np.float64]) -> Steps | None:
+    def _witness(self, z: Floats) -> Steps | None:
         z = np.where(np.abs(z) > _ZERO, z, 0.0)
         steps = whole_steps(self._region.matrix, z) if z.any() else None
         if steps is None:
@@ -223,7 +223,7 @@ class _Search:
         at = np.flatnonzero(steps)
         return self._region.cells[at], steps[at]
 
-    def _met(self, witness: Steps, lost: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _met(self, witness: Steps, lost: Ints) -> Bools:
         """Which requirements a witness meets, followed as far as rooms allow."""
         region, (moved, steps) = self._region, witness
         at = np.searchsorted(region.cells, moved)
@@ -233,9 +233,7 @@ class _Search:
         reach = np.where(region.kind[lost] == 0, top[cell], bottom[cell])
         return np.asarray(reach >= region.need[lost] * (1 - 1e-12))
 
-    def _prove(
-        self, suppressed: NDArray[np.bool_], lost: NDArray[np.int64], clock: Clock
-    ) -> tuple[list[Steps], NDArray[np.int64]]:
+    def _prove(self, suppressed: Bools, lost: Ints, clock: Clock) -> tuple[list[Steps], Ints]:
         """Witnesses for many requirements at once, and those requirements that are left."""
         region = self._region
         witnesses: list[Steps] = []
@@ -261,12 +259,12 @@ class _Search:
         return witnesses, lost
 
     def _object(
-        self, suppressed: NDArray[np.bool_], lost: NDArray[np.int64], clock: Clock
-    ) -> tuple[list[Steps], list[tuple[NDArray[np.float64], float]]]:
+        self, suppressed: Bools, lost: Ints, clock: Clock
+    ) -> tuple[list[Steps], list[tuple[Floats, float]]]:
         """Go through requirements one by one: a witness for each, or a cut against the choice."""
         region = self._region
         witnesses: list[Steps] = []
-        cuts: list[tuple[NDArray[np.float64], float]] = []
+        cuts: list[tuple[Floats, float]] = []
         lower, upper = self._bounds(suppressed)
         lost = self._rng.permutation(lost)
         while len(lost) and len(cuts) < _CUTS and not clock.over:
@@ -292,8 +290,8 @@ class _Search:
         return witnesses, cuts
 
     def _cut(
-        self, p: int, sign: float, need: float, suppressed: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.float64], float] | None:
+        self, p: int, sign: float, need: float, suppressed: Bools
+    ) -> tuple[Floats, float] | None:
         """Row on the cells to decide on, from the multipliers of the last program for a cell.
 
         A combination of relations in which cell p has factor 1 bounds its move by the rooms of the
@@ -324,7 +322,7 @@ class _Search:
         lower = 1.0 - float(weight[fixed].sum())
         return np.minimum(weight[region.inside], lower), lower
 
-    def _add(self, cuts: list[tuple[NDArray[np.float64], float]]) -> None:
+    def _add(self, cuts: list[tuple[Floats, float]]) -> None:
         rows = csr_array(np.array([row for row, _ in cuts]))
         lower = np.array([low for _, low in cuts])
         for model in (self._relaxed, self._program):

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, vstack
 
 from csp.clock import Clock
+from csp.exact import Bools, Floats, Ints
 from csp.solve.large.cut_pool import CutPool
 from csp.solve.large.region_programs import Proposal, Region, propose
 from csp.solve.large.relaxation import conditions, least
@@ -33,9 +33,7 @@ _BATCH = 8
 _AHEAD = 32
 
 
-def regions(
-    book: Book, axes: Axes, price: NDArray[np.float64], rng: np.random.Generator
-) -> Iterator[NDArray[np.int64]]:
+def regions(book: Book, axes: Axes, price: Floats, rng: np.random.Generator) -> Iterator[Ints]:
     """Yield regions, as cells, that together hold every suppressed cell that costs something."""
     field = book.field
     room = np.minimum(field.up, field.down)
@@ -64,8 +62,7 @@ def regions(
 
 
 def region_of(
-    book: Book, pool: CutPool, price: NDArray[np.float64], pattern: NDArray[np.bool_],
-    cells: NDArray[np.int64],
+    book: Book, pool: CutPool, price: Floats, pattern: Bools, cells: Ints,
 ) -> Region | None:  # fmt: skip
     """Cut a region out of a problem; None if nothing in it can be published.
 
@@ -134,7 +131,7 @@ def region_of(
 
 
 def improve_regions(
-    book: Book, builder: Builder, axes: Axes, pool: CutPool, price: NDArray[np.float64],
+    book: Book, builder: Builder, axes: Axes, pool: CutPool, price: Floats,
     clock: Clock, rng: np.random.Generator, note: Callable[[str], None],
 ) -> bool:  # fmt: skip
     """Try once for every region to do with less; keep what costs no more.
@@ -201,14 +198,14 @@ def _side_by_side(
         return []
 
 
-def _batches(field: Field, found: Iterator[NDArray[np.int64]]) -> Iterator[list[NDArray[np.int64]]]:
+def _batches(field: Field, found: Iterator[Ints]) -> Iterator[list[Ints]]:
     """Collect regions of which no two share a relation."""
-    waiting: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+    waiting: list[tuple[Ints, Ints]] = []
 
-    def disjoint() -> list[NDArray[np.int64]]:
+    def disjoint() -> list[Ints]:
         taken = np.zeros(field.relations.shape[0], dtype=bool)
-        batch: list[NDArray[np.int64]] = []
-        left: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+        batch: list[Ints] = []
+        left: list[tuple[Ints, Ints]] = []
         for cells, rows in waiting:
             if len(batch) < _BATCH and not taken[rows].any():
                 taken[rows] = True

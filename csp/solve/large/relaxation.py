@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from csp.attacker.view import positions
 from csp.clock import UNLIMITED, Clock
 from csp.errors import SolverError
+from csp.exact import Bools, Floats, Ints
 from csp.highs import Model, Status
 from csp.problem.requirements import implied_levels
 from csp.problem.singletons import Attackers
@@ -56,7 +56,7 @@ class Relaxed:
         be spared.
     """
 
-    x: NDArray[np.float64]
+    x: Floats
     bound: float
     cuts: tuple[Cut, ...] = ()
 
@@ -163,9 +163,8 @@ def _parts(relations: csr_array) -> Iterator[csr_array]:
 
 
 def _asked(
-    field: Field, relations: csr_array, fixed: NDArray[np.bool_], columns: NDArray[np.int64],
-    attackers: Attackers | None,
-) -> tuple[csr_array, NDArray[np.float64]]:  # fmt: skip
+    field: Field, relations: csr_array, fixed: Bools, columns: Ints, attackers: Attackers | None,
+) -> tuple[csr_array, Floats]:  # fmt: skip
     """Write what some relations ask of the cells that are not fixed: rows, and their least values.
 
     Rows that every pattern satisfies are left out.
@@ -224,7 +223,7 @@ def conditions(field: Field, matrix: csr_array, attackers: Attackers | None = No
     return csr_array(vstack([rows, known]))
 
 
-def against_insiders(rows: csr_array, own: NDArray[np.int64], attackers: Attackers) -> csr_array:
+def against_insiders(rows: csr_array, own: Ints, attackers: Attackers) -> csr_array:
     """Write conditions of primary cells against each lone contributor who knows some of the others.
 
     To a contributor who knows a cell it gives no room, whether it is suppressed or published. So
@@ -261,9 +260,7 @@ def against_insiders(rows: csr_array, own: NDArray[np.int64], attackers: Attacke
     return csr_array((np.concatenate(weights), np.concatenate(cells), ends), shape=shape)
 
 
-def _conditions(
-    field: Field, cell: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+def _conditions(field: Field, cell: Ints) -> tuple[Ints, Floats, Ints]:
     """Entries of the relations on which there is a condition, how far they move, and how.
 
     Primary cells have one for each level: to rise, to fall, or both together. A free cell that
@@ -285,7 +282,7 @@ def _conditions(
     )
 
 
-def least(rows: csr_array) -> NDArray[np.float64]:
+def least(rows: csr_array) -> Floats:
     """Least value of each row over all patterns, and a little more: more than this it has to ask.
 
     Parameters

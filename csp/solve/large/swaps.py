@@ -12,18 +12,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
 from csp.compiled import Kernels
+from csp.exact import Bools, Floats, Ints
 from csp.solve.witnesses.axes import Axes
 from csp.solve.witnesses.field import Field, Witness
 
 KERNELS = Kernels(__name__, "climb", "survey", "apart", "how_far", "pair", "drop")
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 
 class Above(NamedTuple):
@@ -96,9 +92,7 @@ def occupied(axes: Axes) -> float:
     return float(len(axes.codes) / np.prod(sizes))
 
 
-def swaps(
-    field: Field, axes: Axes, price: NDArray[np.float64], clock: Clock = UNLIMITED
-) -> Iterator[Witness]:
+def swaps(field: Field, axes: Axes, price: Floats, clock: Clock = UNLIMITED) -> Iterator[Witness]:
     """Pairs of cells of the finest level that meet the requirements, none of which is spare.
 
     Coarse cells come first: what serves them serves many of the cells below them as well.
@@ -199,7 +193,7 @@ class _Lattice:
         return Orders(place, orders, _REACH)
 
 
-def _rank(axes: Axes, k: int) -> NDArray[np.int64]:
+def _rank(axes: Axes, k: int) -> Ints:
     """Place of each code of a dimension when trees are read from the top, branch by branch."""
     size = int(axes.codes[:, k].max()) + 1
     rank = np.full(size, -1, np.int64)

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.attacker.flow import ENDLESS, Network, as_network, half_arcs
 from csp.attacker.maxflow import Graph
 from csp.attacker.view import View
 from csp.clock import Clock
+from csp.exact import Bools, Floats, Ints
 from csp.problem.problem import Problem
 from csp.problem.requirements import Needs
 from csp.solve.network.paths import KERNELS, Suppressed, Wanted, working_space
@@ -47,11 +47,11 @@ class HiddenNetwork:
     """
 
     problem: Problem
-    cells: NDArray[np.int64]
-    rows: NDArray[np.int64]
+    cells: Ints
+    rows: Ints
     network: Network
-    up: NDArray[np.int64]
-    down: NDArray[np.int64]
+    up: Ints
+    down: Ints
     needs: Needs
 
     @classmethod
@@ -86,11 +86,11 @@ class HiddenNetwork:
 
 def suppress_paths(
     net: HiddenNetwork,
-    weights: NDArray[np.float64],
+    weights: Floats,
     *,
     clock: Clock,
-    begin: NDArray[np.bool_] | None = None,
-) -> NDArray[np.bool_] | None:
+    begin: Bools | None = None,
+) -> Bools | None:
     """Suppress cheapest paths until every requirement holds.
 
     Parameters
@@ -132,9 +132,7 @@ def suppress_paths(
     return pattern
 
 
-def clean_paths(
-    net: HiddenNetwork, pattern: NDArray[np.bool_], weights: NDArray[np.float64]
-) -> NDArray[np.bool_] | None:
+def clean_paths(net: HiddenNetwork, pattern: Bools, weights: Floats) -> Bools | None:
     """Publish the cells of a pattern that no requirement misses, most expensive first.
 
     Returns
@@ -162,7 +160,7 @@ def clean_paths(
     return rest
 
 
-def _suppressed(graph: Graph, nodes: int, cells: NDArray[np.int64], *, small: bool) -> Suppressed:
+def _suppressed(graph: Graph, nodes: int, cells: Ints, *, small: bool) -> Suppressed:
     """Which cells are suppressed and listed, and lists of their half-arcs, as `hide` keeps them."""
     k = len(graph.tail)
     lists = Suppressed(

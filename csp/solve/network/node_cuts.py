@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.compiled import Kernels
+from csp.exact import Bools, Floats, Ints
 from csp.solve.cuts import least_weight
 from csp.solve.network.network import HiddenNetwork
 
@@ -45,7 +46,7 @@ class Arcs:
         self.forced = np.flatnonzero(net.problem.forced[net.cells])
         self.free = np.flatnonzero(net.problem.free[net.cells])
 
-    def support(self, x: NDArray[np.float64]) -> NDArray[np.int64]:
+    def support(self, x: Floats) -> Ints:
         """Free cells where a point is not 0."""
         cells = self.cells[self.free]
         return np.asarray(cells[x[cells] != 0])
@@ -53,7 +54,7 @@ class Arcs:
     def room(
         self, position: NDArray[Any], sign: int, inside: NDArray[Any], most: int,
         own: tuple[int, int] | None = None,
-    ) -> NDArray[np.int64]:  # fmt: skip
+    ) -> Ints:  # fmt: skip
         """How much some cells can carry over the border of a set of nodes, at most `most` each.
 
         Parameters
@@ -147,7 +148,7 @@ class FlowCut:
             told.update(nodes.tobytes())
         return told.digest()
 
-    def at(self, cells: NDArray[np.int64]) -> NDArray[np.float64]:
+    def at(self, cells: Ints) -> Floats:
         """Weights of some cells of the table; free or not, outside the network 0."""
         position = self.arcs.place[cells]
         inside = position >= 0
@@ -157,21 +158,21 @@ class FlowCut:
         return np.where(total > 0, least_weight(total, self.need), 0.0)
 
     @property
-    def cells(self) -> NDArray[np.int64]:
+    def cells(self) -> Ints:
         """Free cells with a weight, ascending: made anew at each call."""
         free = np.sort(self.arcs.cells[self.arcs.free])
         return free[self.at(free) > 0]
 
     @property
-    def weights(self) -> NDArray[np.float64]:
+    def weights(self) -> Floats:
         """Their weights, made anew at each call."""
         return self.at(self.cells)
 
-    def within(self, alive: NDArray[np.bool_]) -> FlowCut:
+    def within(self, alive: Bools) -> FlowCut:
         """Return the cut itself: who asks for weights names the cells."""
         return self
 
-    def slack(self, x: NDArray[np.float64], among: NDArray[np.int64] | None = None) -> float:
+    def slack(self, x: Floats, among: Ints | None = None) -> float:
         """Left side minus right side at a point; negative where the point is cut off.
 
         Parameters
@@ -185,9 +186,8 @@ class FlowCut:
 
 
 def pay_for_cuts(
-    reduced: NDArray[np.float64], tail: NDArray[np.int32], head: NDArray[np.int32],
-    up: NDArray[np.int64], down: NDArray[np.int64], side: NDArray[np.int8],
-    signs: NDArray[np.int8], need: NDArray[np.int64], price: NDArray[np.float64], most: int,
+    reduced: Floats, tail: NDArray[np.int32], head: NDArray[np.int32], up: Ints, down: Ints,
+    side: NDArray[np.int8], signs: NDArray[np.int8], need: Ints, price: Floats, most: int,
 ) -> None:  # fmt: skip
     """Subtract from each cell what cuts pay for it.
 
@@ -233,9 +233,8 @@ KERNELS = Kernels(__name__, "pay_for_cuts", fastmath={"reassoc", "contract"})
 
 
 def subtract_prices(
-    reduced: NDArray[np.float64], position: NDArray[Any], cuts: list[FlowCut],
-    price: NDArray[np.float64],
-) -> NDArray[np.float64]:  # fmt: skip
+    reduced: Floats, position: NDArray[Any], cuts: list[FlowCut], price: Floats,
+) -> Floats:  # fmt: skip
     """Return costs less what cuts pay.
 
     Parameters

@@ -12,10 +12,10 @@ import heapq
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.attacker.maxflow import Graph
 from csp.compiled import Kernels
+from csp.exact import Bools, Floats, Ints
 
 KERNELS = Kernels(
     __name__, "hide", "augment", "send", "settle", "cheapest", "holds", "construct", "clean",
@@ -25,9 +25,9 @@ KERNELS = Kernels(
 class Wanted(NamedTuple):
     """Requirements: position of the cell; 0 up, 1 down, 2 both together; units. (r,) int64 each."""
 
-    cell: NDArray[np.int64]
-    kind: NDArray[np.int64]
-    need: NDArray[np.int64]
+    cell: Ints
+    kind: Ints
+    need: Ints
 
 
 class Suppressed(NamedTuple):
@@ -41,10 +41,10 @@ class Suppressed(NamedTuple):
     after : (2k,) int64
     """
 
-    hidden: NDArray[np.bool_]
-    listed: NDArray[np.bool_]
-    first: NDArray[np.int64]
-    after: NDArray[np.int64]
+    hidden: Bools
+    listed: Bools
+    first: Ints
+    after: Ints
 
 
 class Work(NamedTuple):
@@ -62,13 +62,13 @@ class Work(NamedTuple):
     distance : (nodes,) float64
     """
 
-    flow: NDArray[np.int64]
-    seen: NDArray[np.bool_]
-    touched: NDArray[np.int64]
-    used: NDArray[np.int64]
-    via: NDArray[np.int64]
-    queue: NDArray[np.int64]
-    distance: NDArray[np.float64]
+    flow: Ints
+    seen: Bools
+    touched: Ints
+    used: Ints
+    via: Ints
+    queue: Ints
+    distance: Floats
 
 
 def working_space(k: int, nodes: int) -> Work:
@@ -174,9 +174,8 @@ def settle(count: int, work: Work, kept: int) -> int:
 
 
 def cheapest(
-    source: int, sink: int, banned: int, least: int, start: NDArray[np.int64],
-    half: NDArray[np.int64], weight: NDArray[np.float64], graph: Graph, lists: Suppressed,
-    work: Work,
+    source: int, sink: int, banned: int, least: int, start: Ints, half: Ints, weight: Floats,
+    graph: Graph, lists: Suppressed, work: Work,
 ) -> int:  # fmt: skip
     """Cheapest path on which every cell can still move by `least`; suppressed cells cost nothing.
 
@@ -241,7 +240,7 @@ def cheapest(
 
 
 def construct(
-    start: NDArray[np.int64], half: NDArray[np.int64], weight: NDArray[np.float64], graph: Graph,
+    start: Ints, half: Ints, weight: Floats, graph: Graph,
     wanted: Wanted, begin: int, end: int, lists: Suppressed, work: Work,
 ) -> int:  # fmt: skip
     """Suppress cheapest paths until requirements ``begin .. end - 1`` hold.
@@ -331,9 +330,7 @@ def holds(j: int, kind: int, need: int, graph: Graph, lists: Suppressed, work: W
     return kept if todo <= 0 else -1
 
 
-def clean(
-    graph: Graph, wanted: Wanted, order: NDArray[np.int64], lists: Suppressed, work: Work
-) -> bool:
+def clean(graph: Graph, wanted: Wanted, order: Ints, lists: Suppressed, work: Work) -> bool:
     """Publish cells in the given order where every requirement still holds.
 
     Each requirement keeps the cells of a flow that shows that it holds; only those that use a

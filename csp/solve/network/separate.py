@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.attacker import maxflow
 from csp.attacker.flow import Network, half_arcs
 from csp.attacker.maxflow import Graph, HalfArcs, Work, push, working_space
 from csp.clock import Clock
 from csp.compiled import Kernels
+from csp.exact import Floats, Ints
 from csp.solve.cuts import CutFactory, Side
 from csp.solve.network.network import HiddenNetwork
 from csp.solve.network.node_cuts import Arcs
@@ -30,11 +30,9 @@ _SUPPORT = 1e-9
 
 
 def find_misses(
-    arcs: HalfArcs, graph: Graph, share: NDArray[np.int64], one: int, wanted: Wanted,
-    work: Work, begin: int, end: int, most: int,
-) -> tuple[
-    NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]
-]:  # fmt: skip
+    arcs: HalfArcs, graph: Graph, share: Ints, one: int, wanted: Wanted, work: Work, begin: int,
+    end: int, most: int,
+) -> tuple[Ints, Ints, Ints, Ints, Ints]:  # fmt: skip
     """Find the requirements among ``begin .. end - 1`` that a point misses.
 
     Parameters
@@ -130,10 +128,7 @@ def find_misses(
     return missed[:found], sides[:found], cut_begin[: found + 1], near[:found], cut_nodes[:used]
 
 
-def reach_sink(
-    arcs: HalfArcs, up: NDArray[np.int64], down: NDArray[np.int64], work: Work, sink: int,
-    banned: int,
-) -> None:  # fmt: skip
+def reach_sink(arcs: HalfArcs, up: Ints, down: Ints, work: Work, sink: int, banned: int) -> None:
     """Mark the nodes from which more could still flow to the sink: 0 in ``scratch[0]``, else -1."""
     start, half, to = arcs
     flow, level, queue = work.flow, work.scratch[0], work.scratch[1]
@@ -178,7 +173,7 @@ class FlowSeparator:
         self.solved = 0
 
     def misses(
-        self, x: NDArray[np.float64], *, whole: bool, clock: Clock, most: int | None = None
+        self, x: Floats, *, whole: bool, clock: Clock, most: int | None = None
     ) -> list[tuple[Any, ...]]:
         """Find the requirements that a point misses; see `Separator.misses`."""
         net = self._net
@@ -208,9 +203,7 @@ class FlowSeparator:
             out += self._cuts(x, found, clock, whole=whole)
         return out
 
-    def _cuts(
-        self, x: NDArray[np.float64], found: Any, clock: Clock, *, whole: bool
-    ) -> list[tuple[Any, ...]]:
+    def _cuts(self, x: Floats, found: Any, clock: Clock, *, whole: bool) -> list[tuple[Any, ...]]:
         missed, signs, cut_begin, near, cut_nodes = found
         net, out = self._net, []
         sides: tuple[list[Any], list[Any]] = ([], [])
@@ -234,7 +227,7 @@ class FlowSeparator:
                 out.append(tuple(cuts))
         return out
 
-    def _cut(self, p: int, need: int, sides: list[tuple[int, int, NDArray[np.int64]]]) -> Any:
+    def _cut(self, p: int, need: int, sides: list[tuple[int, int, Ints]]) -> Any:
         """Cut of some directions, each with a sign and its nodes; see `Arcs.cut`."""
         if self._arcs is not None:
             return self._arcs.cut(p, need, sides)
@@ -245,7 +238,7 @@ class FlowSeparator:
         ]
         return self._cutter.capacity(int(net.cells[p]), need, as_rows)
 
-    def _potential(self, cut: NDArray[np.int64]) -> tuple[int, NDArray[np.int64]]:
+    def _potential(self, cut: Ints) -> tuple[int, Ints]:
         """Sign and nodes of a cut, by its smaller side where both will do."""
         inside = np.zeros(self._net.nodes, dtype=bool)
         inside[cut] = True

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from csp.errors import InputError
-from csp.exact import MAX_VALUE
+from csp.exact import MAX_VALUE, Bools, Ints
 from csp.problem.problem import Problem
 from csp.solve.small import many as cases
 from csp.solve.small.kernels import KERNELS
@@ -52,10 +52,10 @@ class SmallBatch:
     nodes : (t,) int64
     """
 
-    patterns: NDArray[np.bool_]
-    cost: NDArray[np.int64]
+    patterns: Bools
+    cost: Ints
     outcome: NDArray[np.str_]
-    nodes: NDArray[np.int64]
+    nodes: Ints
 
     def __repr__(self) -> str:
         return (
@@ -77,9 +77,9 @@ class SmallDecisions:
         0 where no search was needed.
     """
 
-    given: NDArray[np.bool_]
-    decided: NDArray[np.bool_]
-    nodes: NDArray[np.int64]
+    given: Bools
+    decided: Bools
+    nodes: Ints
 
 
 class SmallSolver:
@@ -206,7 +206,7 @@ class SmallSolver:
 
     def gives(
         self, pattern: ArrayLike, values: ArrayLike, primary: ArrayLike, **options: Any
-    ) -> NDArray[np.bool_]:
+    ) -> Bools:
         """Tell for every table whether its canonical pattern is this one; see `decide`.
 
         Returns
@@ -286,7 +286,7 @@ class CheckedTables:
             msg = f"{name} has shape {array.shape}; it must broadcast to {self._values.shape}"
             raise InputError(msg) from error
 
-    def chunks(self) -> Iterator[tuple[slice, cases.Tables, NDArray[np.int64]]]:
+    def chunks(self) -> Iterator[tuple[slice, cases.Tables, Ints]]:
         """Yield spans of tables, their suppressible cells, and the cost of x cells."""
         table, structure = self._problem.table, self._structure
         cells = structure.cells
@@ -308,7 +308,7 @@ class CheckedTables:
             )  # fmt: skip
             yield span, tables, extra.sum(axis=1).astype(np.int64)
 
-    def _check(self, begin: int, values: NDArray[np.int64], primary: NDArray[np.bool_]) -> None:
+    def _check(self, begin: int, values: Ints, primary: Bools) -> None:
         table = self._problem.table
         fixed = self._problem.status == "z"
         wrong = np.abs(values) > MAX_VALUE

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.exact import Ints
+
 MOST = 64
 """Cells that a mask holds."""
 
@@ -32,7 +34,7 @@ class Net(NamedTuple):
         Nodes below it are relations; the last node is the outside.
     """
 
-    ends: NDArray[np.int64]
+    ends: Ints
     star: NDArray[np.uint64]
     lines: int
 
@@ -53,9 +55,9 @@ class Case(NamedTuple):
         Cells that may be chosen; cells in every pattern; cells with a level above 0.
     """
 
-    room: NDArray[np.int64]
-    need: NDArray[np.int64]
-    cost: NDArray[np.int64]
+    room: Ints
+    need: Ints
+    cost: Ints
     moves: NDArray[np.uint64]
     marks: NDArray[np.uint64]
 
@@ -63,11 +65,11 @@ class Case(NamedTuple):
 class Arcs(NamedTuple):
     """The residual network that flows read and write; see `Net`, `Case` and `Work`."""
 
-    ends: NDArray[np.int64]
+    ends: Ints
     star: NDArray[np.uint64]
-    room: NDArray[np.int64]
+    room: Ints
     moves: NDArray[np.uint64]
-    flow: NDArray[np.int64]
+    flow: Ints
     found: NDArray[np.uint64]
 
 
@@ -94,13 +96,13 @@ class Work(NamedTuple):
         Cuts of the last flow that fell short.
     """
 
-    state: NDArray[np.int64]
+    state: Ints
     best: NDArray[np.uint64]
     stack: NDArray[np.uint64]
-    price: NDArray[np.int64]
+    price: Ints
     cuts: NDArray[np.uint64]
-    rest: NDArray[np.int64]
-    flow: NDArray[np.int64]
+    rest: Ints
+    flow: Ints
     found: NDArray[np.uint64]
 
 
@@ -115,7 +117,7 @@ def size(mask: Any) -> int:
 
 
 def spread(
-    ends: NDArray[np.int64], star: NDArray[np.uint64], flow: NDArray[np.int64], a: int,
+    ends: Ints, star: NDArray[np.uint64], flow: Ints, a: int,
     start: int, goal: int, forth: Any, back: Any,
 ) -> int:  # fmt: skip
     """Visit the nodes that can be reached from a node, breadth first.
@@ -175,8 +177,7 @@ def spread(
 
 
 def crossing(
-    star: NDArray[np.uint64], flow: NDArray[np.int64], moves: NDArray[np.uint64], a: int,
-    count: int, opens: Any,
+    star: NDArray[np.uint64], flow: Ints, moves: NDArray[np.uint64], a: int, count: int, opens: Any,
 ) -> Any:  # fmt: skip
     """Open cells that can carry flow out of (a=0) or into (a=1) the nodes in the queue."""
     leave, enter = NONE, NONE
@@ -257,7 +258,7 @@ def push(arcs: Arcs, inside: Any, opens: Any, cell: int, way: int, need: int) ->
     return total
 
 
-def probe(arcs: Arcs, need: NDArray[np.int64], inside: Any, opens: Any, cell: int) -> bool:
+def probe(arcs: Arcs, need: Ints, inside: Any, opens: Any, cell: int) -> bool:
     """Whether a cell misses a level within a pattern.
 
     If so, `found` holds two sets of open cells; a safe pattern that contains this one

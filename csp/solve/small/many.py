@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.exact import Bools, Ints
 from csp.solve.small.flow import MOST, NONE, ONE, Arcs, Case, Net, Work, lowest, probe
 from csp.solve.small.search import CUTS, search
 
@@ -112,11 +113,11 @@ class Tables(NamedTuple):
         As for `fill`; they hold for all.
     """
 
-    values: NDArray[np.int64]
-    primary: NDArray[np.bool_]
-    levels: NDArray[np.int64]
-    cost: NDArray[np.int64]
-    bounds: NDArray[np.int64]
+    values: Ints
+    primary: Bools
+    levels: Ints
+    cost: Ints
+    bounds: Ints
     may: np.uint64
     must: np.uint64
 
@@ -227,7 +228,7 @@ def decide_many(
 def room_for_work(nodes: int) -> tuple[Case, Work]:
     """Arrays for networks of at most `nodes` nodes."""
 
-    def whole(*shape: int) -> NDArray[np.int64]:
+    def whole(*shape: int) -> Ints:
         return np.zeros(shape, dtype=np.int64)
 
     def masks(*shape: int) -> NDArray[np.uint64]:

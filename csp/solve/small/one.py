@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from csp.attacker.flow import Network, as_network
 from csp.attacker.view import View
 from csp.errors import InputError
+from csp.exact import Bools, Ints
 from csp.problem.problem import Problem
 from csp.solve.small import many as cases
 from csp.solve.small.flow import MOST, Net, Work
@@ -49,7 +50,7 @@ class SmallAnswer:
     """
 
     outcome: str
-    pattern: NDArray[np.bool_] | None
+    pattern: Bools | None
     cost: int | None
     bound: int
     nodes: int
@@ -62,7 +63,7 @@ class SmallAnswer:
 class Structure:
     """What tables of one structure share; cells are those that may be suppressed."""
 
-    cells: NDArray[np.int64]
+    cells: Ints
     net: Net
     may: np.uint64
     beforehand: np.uint64
@@ -118,7 +119,7 @@ def net_of(view: View) -> Net | None:
     return _packed(np.stack([network.tail, network.head]), len(view.rows))
 
 
-def part_of(network: Network, cells: NDArray[np.int64]) -> Net:
+def part_of(network: Network, cells: Ints) -> Net:
     """Network of up to 64 cells of a larger one; `net_of` gives the same for a view of them."""
     ends = np.stack([network.tail[cells], network.head[cells]])
     met = np.zeros(len(network.sign) + 1, dtype=bool)
@@ -127,7 +128,7 @@ def part_of(network: Network, cells: NDArray[np.int64]) -> Net:
     return _packed((np.cumsum(met) - 1)[ends], int(met.sum()) - 1)
 
 
-def _packed(ends: NDArray[np.int64], lines: int) -> Net:
+def _packed(ends: Ints, lines: int) -> Net:
     star = np.zeros((2, lines + 1), dtype=np.uint64)
     for a in range(2):
         np.bitwise_or.at(star[a], ends[a], _bits(ends.shape[1]))
@@ -138,12 +139,12 @@ def _bits(k: int) -> NDArray[np.uint64]:
     return np.uint64(1) << np.arange(k, dtype=np.uint64)
 
 
-def mask_of(flags: NDArray[np.bool_]) -> np.uint64:
+def mask_of(flags: Bools) -> np.uint64:
     """Pack flags of up to 64 cells into a mask."""
     return np.uint64(sum(1 << i for i in np.flatnonzero(flags).tolist()))
 
 
-def unpack(masks: NDArray[np.uint64], cells: NDArray[np.int64], n: int) -> NDArray[np.bool_]:
+def unpack(masks: NDArray[np.uint64], cells: Ints, n: int) -> Bools:
     """Patterns over the whole table from masks."""
     out = np.zeros((len(masks), n), dtype=bool)
     out[:, cells] = (masks[:, None] & _bits(len(cells))) != 0
@@ -175,7 +176,7 @@ class SmallSearch:
         cases.start(self._case, self._work)
         self._constant = sum(problem.cost[problem.status == "x"].tolist())
 
-    def begin_with(self, pattern: NDArray[np.bool_]) -> None:
+    def begin_with(self, pattern: Bools) -> None:
         """Take a safe pattern (n,) as the one to beat, without cells that cannot move."""
         may, must, _ = self._case.marks
         start = mask_of(pattern[self._structure.cells]) & (may | must)
@@ -225,7 +226,7 @@ def _bound(work: Work) -> int:
     return min(bounds, default=0)
 
 
-def check_sizes(levels: NDArray[np.int64], cost: NDArray[np.int64]) -> None:
+def check_sizes(levels: Ints, cost: Ints) -> None:
     """Keep every sum of the search within int64."""
     if levels.size and (levels.min() < 0 or levels.max() >= _HIGHEST_LEVEL):
         msg = f"method 'small' needs levels from 0 to 2**{_HIGHEST_LEVEL.bit_length() - 1} - 1"

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csp.exact import Ints
 from csp.solve.small.flow import NONE, ONE, Arcs, Case, Net, Work, lowest, probe, size
 
 CUTS = 512
@@ -25,7 +26,7 @@ _QUICK = 16
 _ENDLESS = np.int64(2**62)
 
 
-def ascend(cut: Any, rest: NDArray[np.int64]) -> Any:
+def ascend(cut: Any, rest: Ints) -> Any:
     """Pay for a cut: lower the reduced costs of its cells by the least of them, returned."""
     least = _ENDLESS
     left = cut
@@ -83,8 +84,7 @@ def by_size(cuts: NDArray[np.uint64], count: int) -> None:
 
 
 def pay_all(
-    cuts: NDArray[np.uint64], count: int, rest: NDArray[np.int64], cost_of: NDArray[np.int64],
-    cells: int, bound: int,
+    cuts: NDArray[np.uint64], count: int, rest: Ints, cost_of: Ints, cells: int, bound: int,
 ) -> int:  # fmt: skip
     """Pay for all cuts, the smallest first, from full costs on; return the bound after that."""
     by_size(cuts, count)
@@ -96,7 +96,7 @@ def pay_all(
 
 
 def ascend_further(
-    arcs: Arcs, need: NDArray[np.int64], cuts: NDArray[np.uint64], rest: NDArray[np.int64],
+    arcs: Arcs, need: Ints, cuts: NDArray[np.uint64], rest: Ints,
     inside: Any, opens: Any, todo: Any, count: int, bound: int, best: int,
 ) -> tuple[int, int]:  # fmt: skip
     """Suppress every cell already paid for, and pay for the cuts that are violated even so.
@@ -136,7 +136,7 @@ def ascend_further(
 
 
 def probe_all(
-    arcs: Arcs, need: NDArray[np.int64], cuts: NDArray[np.uint64], inside: Any, opens: Any,
+    arcs: Arcs, need: Ints, cuts: NDArray[np.uint64], inside: Any, opens: Any,
     todo: Any, safe: Any, count: int,
 ) -> tuple[int, Any]:  # fmt: skip
     """Add the cuts of cells that are not protected.
@@ -165,9 +165,7 @@ def probe_all(
     return count, safe
 
 
-def too_expensive(
-    opens: Any, rest: NDArray[np.int64], spare: int, inside: Any, best: Any
-) -> Any:  # fmt: skip
+def too_expensive(opens: Any, rest: Ints, spare: int, inside: Any, best: Any) -> Any:
     """Cells that no better pattern has: too expensive, or as expensive but too high."""
     gone = NONE
     left = opens
@@ -180,9 +178,7 @@ def too_expensive(
     return gone
 
 
-def shrink(
-    cuts: NDArray[np.uint64], count: int, gone: Any, inside: Any
-) -> tuple[bool, Any, Any]:  # fmt: skip
+def shrink(cuts: NDArray[np.uint64], count: int, gone: Any, inside: Any) -> tuple[bool, Any, Any]:
     """Take cells out of all cuts.
 
     Returns
@@ -213,9 +209,7 @@ def shrink(
     return shrunk, smallest, number
 
 
-def pick_cell(
-    cuts: NDArray[np.uint64], count: int, cost_of: NDArray[np.int64], smallest: Any
-) -> int:  # fmt: skip
+def pick_cell(cuts: NDArray[np.uint64], count: int, cost_of: Ints, smallest: Any) -> int:
     """Choose the cell of a smallest cut with the most cuts for its cost, lowest first."""
     pick, most = lowest(smallest), 0
     left = smallest

@@ -13,8 +13,8 @@ from functools import cached_property
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
+from csp.exact import Floats, Ints
 from csp.solve.witnesses.recognition import recognised_codes
 from csp.tables.codes import Labels
 from csp.tables.margins import codes_along
@@ -48,10 +48,10 @@ class Axes:
             self.labelled = False
             if found is not None:
                 self.regular = self._read(table, found)
-        self._subtrees: dict[tuple[int, int], NDArray[np.int64]] = {}
+        self._subtrees: dict[tuple[int, int], Ints] = {}
         self._above: dict[tuple[int, int, int], tuple[int, ...]] = {}
 
-    def _read(self, table: Table, codes: NDArray[np.int64]) -> bool:
+    def _read(self, table: Table, codes: Ints) -> bool:
         """Read the trees; False if some relation runs along no single dimension."""
         matrix, d = table.relations, codes.shape[1]
         self.codes = codes
@@ -69,7 +69,7 @@ class Axes:
         return True
 
     @cached_property
-    def _sorted(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None:
+    def _sorted(self) -> tuple[Ints, Ints, Ints] | None:
         """Number every cell by its codes; None if such numbers are too large."""
         sizes = self.codes.max(axis=0) + 1
         if prod(sizes.tolist()) >= 2**62:
@@ -79,7 +79,7 @@ class Axes:
         order = np.argsort(numbers, kind="stable")
         return numbers[order], order, weights
 
-    def cells(self, codes: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    def cells(self, codes: list[Ints]) -> Ints:
         """Cells of the table whose code in each dimension is among these, ascending."""
         if self._sorted is None or prod(len(some) for some in codes) > len(self.codes):
             inside = np.ones(len(self.codes), dtype=bool)
@@ -127,7 +127,7 @@ class Axes:
                     found[k][code].append(top)
         return found
 
-    def subtree(self, k: int, code: int) -> NDArray[np.int64]:
+    def subtree(self, k: int, code: int) -> Ints:
         """Return a code and everything below it, ascending."""
         found = self._subtrees.get((k, code))
         if found is None:
@@ -154,13 +154,13 @@ class Axes:
             for k, code in enumerate(self.codes[cell].tolist())
         )
 
-    def within(self, tops: Tops) -> NDArray[np.int64]:
+    def within(self, tops: Tops) -> Ints:
         """Cells of the product of subtrees, and of codes that stand alone."""
         return self.cells(
             [np.concatenate([self._under(k, top) for top in some]) for k, some in enumerate(tops)]
         )
 
-    def _under(self, k: int, top: int) -> NDArray[np.int64]:
+    def _under(self, k: int, top: int) -> Ints:
         """Codes of a subtree, or a code that stands alone."""
         return self.subtree(k, top) if top >= 0 else np.array([~top])
 
@@ -168,9 +168,7 @@ class Axes:
         """Count the codes of a product of subtrees, cells that are missing included."""
         return prod(sum(len(self._under(k, t)) for t in some) for k, some in enumerate(tops))
 
-    def near(
-        self, cell: int, tops: Tops, price: NDArray[np.float64], room: NDArray[np.int64], most: int
-    ) -> NDArray[np.int64]:
+    def near(self, cell: int, tops: Tops, price: Floats, room: Ints, most: int) -> Ints:
         """Cells of a product of subtrees, of about `most` at most, that look most useful.
 
         In each dimension some branches are left out: those that lead from the cell to an
@@ -188,7 +186,7 @@ class Axes:
         most : int
         """
         sizes = [sum(len(self._under(k, top)) for top in some) for k, some in enumerate(tops)]
-        chosen: list[NDArray[np.int64]] = [np.empty(0, np.int64)] * len(sizes)
+        chosen: list[Ints] = [np.empty(0, np.int64)] * len(sizes)
         left, dimensions = float(most), len(sizes)
         for k in sorted(range(len(sizes)), key=sizes.__getitem__):
             share = max(3, int(left ** (1 / dimensions)))
@@ -202,9 +200,7 @@ class Axes:
             left, dimensions = left / len(chosen[k]), dimensions - 1
         return self.cells(chosen)
 
-    def _worth(
-        self, cell: int, k: int, price: NDArray[np.float64], room: NDArray[np.int64]
-    ) -> dict[int, tuple[float, int]]:
+    def _worth(self, cell: int, k: int, price: Floats, room: Ints) -> dict[int, tuple[float, int]]:
         """Price and room of the cells that differ from one in a dimension only, by their code."""
         codes = [np.array([code]) for code in self.codes[cell].tolist()]
         codes[k] = np.arange(int(self.codes[:, k].max()) + 1)

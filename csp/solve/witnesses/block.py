@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
 from csp.attacker.elimination import whole_direction
 from csp.attacker.exact import common_denominator
 from csp.clock import UNLIMITED, Clock
 from csp.errors import SolverError
+from csp.exact import Floats, Ints
 from csp.highs import Model, Status
 from csp.solve.witnesses.field import Field, Witness, movable
 
@@ -55,7 +55,7 @@ class Block:
         Ascending.
     """
 
-    def __init__(self, field: Field, cells: NDArray[np.int64]) -> None:
+    def __init__(self, field: Field, cells: Ints) -> None:
         self._field = field
         self.cells, matrix = movable(field.columns, cells[field.open[cells]])
         self._matrix = matrix.astype(np.int64)
@@ -77,8 +77,8 @@ class Block:
         return self._models[whole]
 
     def cheapest(
-        self, cell: int, way: Way, price: NDArray[np.float64], clock: Clock = UNLIMITED, *,
-        banned: NDArray[np.int64] | None = None, whole: bool = False, programs: int = 2,
+        self, cell: int, way: Way, price: Floats, clock: Clock = UNLIMITED, *,
+        banned: Ints | None = None, whole: bool = False, programs: int = 2,
     ) -> Witness | None:  # fmt: skip
         """Witness that moves a cell as far as asked, with little cost of new cells.
 
@@ -145,7 +145,7 @@ class Block:
             weight = np.where(money > 0, money * need / (np.abs(z) + 0.02 * need), _FREE)
         return best
 
-    def _solution(self, model: Model, clock: Clock, *, whole: bool) -> NDArray[np.float64] | None:
+    def _solution(self, model: Model, clock: Clock, *, whole: bool) -> Floats | None:
         """Solve a program for the steps of its cells; None if it has no solution."""
         try:
             model.forget()
@@ -166,7 +166,7 @@ class Block:
         z = values[:k] - values[k:]
         return np.rint(z) if whole else z
 
-    def _exactly(self, z: NDArray[np.float64]) -> Witness | None:
+    def _exactly(self, z: Floats) -> Witness | None:
         """Whole numbers along a vertex."""
         steps = whole_steps(self._matrix, z)
         if steps is None:
@@ -175,7 +175,7 @@ class Block:
         return self._field.along(self.cells[at], steps[at])
 
 
-def whole_steps(matrix: csr_array, z: NDArray[np.float64]) -> NDArray[np.int64] | None:
+def whole_steps(matrix: csr_array, z: Floats) -> Ints | None:
     """Whole numbers in proportion to a vertex, checked exactly; None if none of good size are.
 
     Parameters

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.audits.claims import Claim
+from csp.exact import Bools
 from csp.problem.singletons import Attackers
 from csp.solve.witnesses.field import Field, Witness
 
@@ -138,7 +139,7 @@ class Book:
         one = frozenset((number,))
         return all(self.settled(r, one) for r in self._meets[number])
 
-    def pattern(self) -> NDArray[np.bool_]:
+    def pattern(self) -> Bools:
         """(n,) bool: what every pattern suppresses and what the witnesses move."""
         return np.asarray(self.field.problem.forced | (self.used > 0))
 

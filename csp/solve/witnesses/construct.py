@@ -8,12 +8,12 @@ from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.attacker.lp import LpEngine
 from csp.attacker.view import components
 from csp.clock import UNLIMITED, Clock
 from csp.errors import SolverError
+from csp.exact import Floats, Ints
 from csp.solve.witnesses.axes import Axes, Tops
 from csp.solve.witnesses.block import Block, Way
 from csp.solve.witnesses.book import Book
@@ -88,7 +88,7 @@ class Builder:
             block = self._blocks[tops] = Block(self._field, axes.within(tops))
         return block
 
-    def _blocks_around(self, p: int, price: NDArray[np.float64], *, whole: bool) -> Iterator[Block]:
+    def _blocks_around(self, p: int, price: Floats, *, whole: bool) -> Iterator[Block]:
         """Yield blocks round a cell that hold it, larger and larger ones."""
         axes, seen = self._axes, set()
         if axes is None or not (self._local or whole):
@@ -114,7 +114,7 @@ class Builder:
                     last = block.cells
                     yield block
 
-    def order(self, rows: NDArray[np.int64]) -> list[int]:
+    def order(self, rows: Ints) -> list[int]:
         """Sort requirements by home block, the largest needs first."""
         field, cell = self._field, self._field.cell[rows]
         keys = np.zeros(len(rows), np.int64)
@@ -128,8 +128,7 @@ class Builder:
         return order
 
     def witness(
-        self, r: int, price: NDArray[np.float64], banned: NDArray[np.int64] | None = None,
-        limit: float = np.inf,
+        self, r: int, price: Floats, banned: Ints | None = None, limit: float = np.inf,
     ) -> Witness | None:  # fmt: skip
         """Cheapest witness of one requirement in the first blocks that have one.
 
@@ -149,9 +148,7 @@ class Builder:
                 return one if float(price[one.cells].sum()) < limit else None
         return None
 
-    def _first(
-        self, r: int, price: NDArray[np.float64], banned: NDArray[np.int64] | None, *, whole: bool
-    ) -> Witness | None:
+    def _first(self, r: int, price: Floats, banned: Ints | None, *, whole: bool) -> Witness | None:
         field = self._field
         p, rises = int(field.cell[r]), bool(field.kind[r] == 0)
         far, back = int(field.rise[p]), int(field.fall[p])
@@ -180,7 +177,7 @@ class Builder:
                 break
         return best
 
-    def serve(self, book: Book, rows: Iterable[int], price: NDArray[np.float64]) -> list[int]:
+    def serve(self, book: Book, rows: Iterable[int], price: Floats) -> list[int]:
         """Take witnesses into use until requirements are settled.
 
         Parameters
@@ -223,7 +220,7 @@ class Builder:
         return failed
 
     def _against(
-        self, book: Book, r: int, left: frozenset[int] | None, price: NDArray[np.float64]
+        self, book: Book, r: int, left: frozenset[int] | None, price: Floats
     ) -> Witness | None:
         """Witness for a requirement that is not met yet, or not against some attackers."""
         if not left or book.attackers is None:
@@ -267,7 +264,7 @@ def serve_together(book: Book, clock: Clock) -> None:
                 book.add(field.along(part.cells[found.moved], steps))
 
 
-def prune(book: Book, price: NDArray[np.float64]) -> None:
+def prune(book: Book, price: Floats) -> None:
     """Take out witnesses that are not needed, those that save most first."""
 
     def saves(number: int) -> float:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.clock import Clock
 from csp.errors import OutOfTime
+from csp.exact import Floats, Ints
 from csp.solve.witnesses.book import Book
 from csp.solve.witnesses.construct import Builder
 from csp.solve.witnesses.field import Witness
@@ -18,8 +18,8 @@ _CHOSEN = 1e-3
 
 
 def exchange(
-    book: Book, builder: Builder, price: NDArray[np.float64], published: NDArray[np.int64], *,
-    offered: Iterable[Witness] = (), chosen: NDArray[np.int64] | None = None, banned: bool = True,
+    book: Book, builder: Builder, price: Floats, published: Ints, *,
+    offered: Iterable[Witness] = (), chosen: Ints | None = None, banned: bool = True,
 ) -> float | None:  # fmt: skip
     """Publish some cells if the requirements that need them can be served for no more.
 
@@ -93,7 +93,7 @@ def exchange(
 
 
 def drop_cells(
-    book: Book, builder: Builder, price: NDArray[np.float64], clock: Clock, rng: np.random.Generator
+    book: Book, builder: Builder, price: Floats, clock: Clock, rng: np.random.Generator
 ) -> bool:
     """Try once for every suppressed cell to do without it; keep what costs no more.
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
 from csp.attacker.view import positions
-from csp.exact import UNBOUNDED
+from csp.exact import UNBOUNDED, Floats, Ints
 from csp.problem.problem import Problem
 from csp.problem.requirements import room, shared_levels
 
@@ -38,7 +38,7 @@ class Witness:
         Numerator and denominator of the largest multiple either way.
     """
 
-    cells: NDArray[np.int64]
+    cells: Ints
     steps: NDArray[Any]
     forward: tuple[int, int]
     back: tuple[int, int]
@@ -110,7 +110,7 @@ class Field:
         self.need = asked[self.cell, self.kind]
         self.first = np.searchsorted(self.cell, np.arange(problem.table.n_cells + 1))
 
-    def along(self, cells: NDArray[np.int64], steps: NDArray[Any]) -> Witness:
+    def along(self, cells: Ints, steps: NDArray[Any]) -> Witness:
         """Witness of all multiples of a direction that stay within the rooms."""
         ends = []
         size = np.abs(steps)
@@ -125,7 +125,7 @@ class Field:
                 ends.append((least.numerator, least.denominator))
         return Witness(cells, steps, ends[0], ends[1])
 
-    def served(self, witness: Witness) -> NDArray[np.int64]:
+    def served(self, witness: Witness) -> Ints:
         """Find the requirements that a witness meets."""
         size = np.abs(witness.steps)
         if size.dtype != object:
@@ -144,18 +144,14 @@ class Field:
             witness.cells, np.where(rises, ahead, behind), np.where(rises, behind, ahead)
         )
 
-    def met(
-        self, cells: NDArray[np.int64], top: NDArray[np.float64], bottom: NDArray[np.float64]
-    ) -> NDArray[np.int64]:
+    def met(self, cells: Ints, top: Floats, bottom: Floats) -> Ints:
         """Find the requirements that are met where cells rise and fall so far."""
         rows, of = positions(self.first[cells], self.first[cells + 1])
         reach = np.where(self.kind[rows] == 0, top[of], bottom[of])
         return np.asarray(rows[reach >= self.need[rows] * (1 - 1e-12)])
 
 
-def followed(
-    z: NDArray[Any], up: NDArray[np.int64], down: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def followed(z: NDArray[Any], up: Ints, down: Ints) -> tuple[Floats, Floats]:
     """How far cells rise and fall along a vector, either way, within their rooms; in floats."""
     size, rises = np.abs(z), z > 0
     ahead = size * (np.where(rises, up, down) / size).min()
@@ -163,7 +159,7 @@ def followed(
     return np.where(rises, ahead, behind), np.where(rises, behind, ahead)
 
 
-def movable(columns: csc_array, cells: NDArray[np.int64]) -> tuple[NDArray[np.int64], csr_array]:
+def movable(columns: csc_array, cells: Ints) -> tuple[Ints, csr_array]:
     """Leave out cells that cannot move because all others of a relation stay, one after the other.
 
     Parameters
@@ -195,7 +191,7 @@ def movable(columns: csc_array, cells: NDArray[np.int64]) -> tuple[NDArray[np.in
     return cells[moves], csr_array(kept[:, np.flatnonzero(moves)])
 
 
-def tighten(problem: Problem) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def tighten(problem: Problem) -> tuple[Floats, Floats]:
     """Room of every cell that the relations leave, whatever the pattern.
 
     Published cells do not move. Each relation bounds each of its cells by what all others can do;

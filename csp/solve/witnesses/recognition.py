@@ -20,16 +20,16 @@ from __future__ import annotations
 from itertools import count
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
 from csp.attacker.view import positions
+from csp.exact import Bools, Ints
 
 # More dimensions than any table has; a set of relations that seems to have more is not a grid.
 _MOST = 16
 
-Whole = NDArray[np.int64]
+Whole = Ints
 
 
 def recognised_codes(relations: csr_array) -> Whole | None:
@@ -116,12 +116,12 @@ class _Sums:
         at, which = positions(self.first[cells], self.first[cells + 1])
         return self.of[at], which
 
-    def codes(self, rows: NDArray[np.bool_]) -> Whole:
+    def codes(self, rows: Bools) -> Whole:
         """Give cells that some of the relations join the same number."""
         inside = rows[self.of]
         return _joined(self.n, self.part[inside], self.total[self.of[inside]])
 
-    def clashes(self, rows: NDArray[np.bool_]) -> int:
+    def clashes(self, rows: Bools) -> int:
         """How often a relation of these has two cells that the others join."""
         code = self.codes(~rows)
         inside = np.flatnonzero(rows)
@@ -142,7 +142,7 @@ def _quads(sums: _Sums) -> tuple[Whole, Whole, Whole, Whole]:
     m, n = sums.m, sums.n
     overlapping = np.sort(sums.overlapping[0] * m + sums.overlapping[1])
 
-    def meet_once(a: Whole, b: Whole) -> NDArray[np.bool_]:
+    def meet_once(a: Whole, b: Whole) -> Bools:
         keys = np.minimum(a, b) * m + np.maximum(a, b)
         found = np.searchsorted(overlapping, keys)
         apart = np.append(overlapping, -1)[found] != keys
@@ -219,7 +219,7 @@ def _clash(sums: _Sums, dimension: Whole, d: int) -> tuple[int, int] | None:
     return None
 
 
-def _is_order(sums: _Sums, rows: NDArray[np.bool_], code: Whole) -> bool:
+def _is_order(sums: _Sums, rows: Bools, code: Whole) -> bool:
     """Whether no code of a dimension is above itself."""
     inside = rows[sums.of]
     size = int(code.max()) + 1

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.exact import UNBOUNDED, exact
+from csp.exact import UNBOUNDED, Ints, exact
 from csp.names.calls import check_choice, check_known
 from csp.tables.aggregates.given_margins import (
     added_up,
@@ -147,7 +147,7 @@ def _dimensions(
     given: Mapping[str, Hierarchy],
     roots: Mapping[str, str],
     orders: Mapping[str, Sequence[str]],
-) -> tuple[list[Hierarchy], list[NDArray[np.int64]]]:
+) -> tuple[list[Hierarchy], list[Ints]]:
     """Hierarchy of each dimension, and each row's position in it."""
     trees, positions = [], []
     for name in names:
@@ -166,7 +166,7 @@ def _dimensions(
     return trees, positions
 
 
-def _check_duplicates(cells: NDArray[np.int64], shown: Callable[[int], str]) -> None:
+def _check_duplicates(cells: Ints, shown: Callable[[int], str]) -> None:
     order = np.argsort(cells, kind="stable")
     same = np.flatnonzero(cells[order][1:] == cells[order][:-1])
     if len(same):
@@ -181,11 +181,11 @@ def _check_duplicates(cells: NDArray[np.int64], shown: Callable[[int], str]) -> 
 def _bounds(
     found: Mapping[str, NDArray[Any]],
     name: str,
-    cells: NDArray[np.int64],
-    values: NDArray[np.int64],
+    cells: Ints,
+    values: Ints,
     scale: int,
     side: int,
-) -> NDArray[np.int64]:
+) -> Ints:
     """Lower (side -1) or upper (+1) bounds; cells without a row are known to be empty."""
     column = found[name]
     none = np.array([code in {"", "inf", "-inf"} for code in text_codes(column)])

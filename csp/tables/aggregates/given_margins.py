@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.errors import InputError, argument, phrase
-from csp.exact import MAX_VALUE, most_text, number_text
+from csp.exact import MAX_VALUE, Bools, Ints, most_text, number_text
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.margins import sum_up, totals_of
 
@@ -18,8 +17,8 @@ RECORDS = "give the records themselves, without --aggregated"
 
 
 def with_margins(
-    values: NDArray[np.int64], trees: Sequence[Hierarchy], scale: int, per_cell: Sequence[str]
-) -> NDArray[np.int64]:
+    values: Ints, trees: Sequence[Hierarchy], scale: int, per_cell: Sequence[str]
+) -> Ints:
     """Add the margins; refused where columns in `per_cell` say something of every cell."""
     if per_cell:
         msg = (
@@ -35,18 +34,14 @@ def with_margins(
     return sum_up(values.reshape([len(tree.codes) for tree in trees]), trees).ravel()
 
 
-def _inner(trees: Sequence[Hierarchy]) -> NDArray[np.bool_]:
+def _inner(trees: Sequence[Hierarchy]) -> Bools:
     """Mark the inner cells in an array of all cells."""
     inner = np.zeros([len(tree.codes) for tree in trees], dtype=bool)
     inner[np.ix_(*(tree.leaves for tree in trees))] = True
     return inner
 
 
-def has_margins(
-    present: NDArray[np.bool_],
-    trees: Sequence[Hierarchy],
-    shown: Callable[[int], str],
-) -> bool:
+def has_margins(present: Bools, trees: Sequence[Hierarchy], shown: Callable[[int], str]) -> bool:
     """Whether the margins are given; a cell with a row needs all of its totals then."""
     inner = _inner(trees)
     cube = present.reshape(inner.shape)
@@ -65,9 +60,9 @@ def has_margins(
 
 
 def added_up(
-    values: NDArray[np.int64], present: NDArray[np.bool_], trees: Sequence[Hierarchy],
+    values: Ints, present: Bools, trees: Sequence[Hierarchy],
     tolerance: Fraction, scale: int, notes: list[str],
-) -> NDArray[np.int64]:  # fmt: skip
+) -> Ints:  # fmt: skip
     """Margins as the sums of their inner cells, where they are off by no more than the tolerance.
 
     Others stay as they are, for the table to name them. The notes say what was done.
@@ -83,7 +78,7 @@ def added_up(
 
 
 def check_absent(
-    present: NDArray[np.bool_],
+    present: Bools,
     trees: Sequence[Hierarchy],
     shown: Callable[[int], str],
     absent: str,
@@ -100,7 +95,7 @@ def check_absent(
         raise InputError(msg)
 
 
-def reached(cube: NDArray[np.bool_], trees: Sequence[Hierarchy]) -> NDArray[np.bool_]:
+def reached(cube: Bools, trees: Sequence[Hierarchy]) -> Bools:
     """Cells above any given cell, margins among them included."""
     found = cube.copy()
     for axis, position, children in totals_of(trees):

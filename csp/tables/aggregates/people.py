@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, phrase
+from csp.exact import Bools, Ints
 from csp.tables.aggregates.given_margins import RECORDS, reached
 from csp.tables.aggregates.options import FrameOptions
 from csp.tables.cells import Cells
@@ -21,7 +22,7 @@ from csp.tables.units import column_units
 _ORDER = "put the largest first"
 
 
-def _check_counts(values: NDArray[np.int64], scale: int, cells: NDArray[np.int64]) -> None:
+def _check_counts(values: Ints, scale: int, cells: Ints) -> None:
     wrong = values < 0
     if scale or wrong.any():
         row = int(np.argmax(wrong[cells])) + 1
@@ -33,9 +34,7 @@ def _check_counts(values: NDArray[np.int64], scale: int, cells: NDArray[np.int64
         raise InputError(msg)
 
 
-def units_of(
-    found: Mapping[str, NDArray[Any]], asked: FrameOptions
-) -> tuple[dict[str, NDArray[np.int64]], int]:
+def units_of(found: Mapping[str, NDArray[Any]], asked: FrameOptions) -> tuple[dict[str, Ints], int]:
     """Values and contributions as whole units, and the scale of the values."""
     value, decimals, rounded = str(asked.value), asked.decimals, asked.round
     if asked.shadow is None:
@@ -50,7 +49,7 @@ def units_of(
 def _measures(
     found: Mapping[str, NDArray[Any]], names: Sequence[str], decimals: int | None,
     *, rounded: bool = False,
-) -> tuple[dict[str, NDArray[np.int64]], int]:  # fmt: skip
+) -> tuple[dict[str, Ints], int]:  # fmt: skip
     """Columns in units of one common scale."""
     parts, scales = {}, []
     for name in names:
@@ -66,9 +65,9 @@ def _measures(
 def contributors_of(
     found: Mapping[str, NDArray[Any]],
     asked: FrameOptions,
-    units: Mapping[str, NDArray[np.int64]],
-    cells: NDArray[np.int64],
-    values: NDArray[np.int64],
+    units: Mapping[str, Ints],
+    cells: Ints,
+    values: Ints,
     scale: int,
 ) -> Contributors | None:
     """Contributors of the cells; None where the columns say nothing of them."""
@@ -146,7 +145,7 @@ def rolled_up(people: Contributors, trees: Sequence[Hierarchy]) -> Contributors:
     )
 
 
-def check_nested(table: Cells, cells: NDArray[np.int64]) -> None:
+def check_nested(table: Cells, cells: Ints) -> None:
     """Refuse totals with fewer contributors, or smaller ones, than one of their parts."""
     people = table.contributors
     if people is None:
@@ -177,8 +176,8 @@ def check_nested(table: Cells, cells: NDArray[np.int64]) -> None:
 
 
 def empty_cells(
-    people: Contributors | None, present: NDArray[np.bool_], trees: Sequence[Hierarchy]
-) -> NDArray[np.bool_] | None:
+    people: Contributors | None, present: Bools, trees: Sequence[Hierarchy]
+) -> Bools | None:
     """Cells that nobody contributes to, where contributors are known.
 
     Contributions that are not listed do not make a cell empty; a count of 0 does.
@@ -190,14 +189,14 @@ def empty_cells(
     return ~reached(present.reshape([len(tree.codes) for tree in trees]), trees).ravel()
 
 
-def refuse_rows(wrong: NDArray[np.bool_], why: str) -> None:
+def refuse_rows(wrong: Bools, why: str) -> None:
     """Refuse the first of the rows that are wrong."""
     if wrong.any():
         msg = f"row {int(np.argmax(wrong)) + 1}: {why}"
         raise InputError(msg)
 
 
-def spread(column: NDArray[np.int64], cells: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+def spread(column: Ints, cells: Ints, n: int) -> Ints:
     """Put what rows say into their cells; 0 in cells without a row."""
     found = np.zeros(n, np.int64)
     found[cells] = column

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 
-import numpy as np
-from numpy.typing import NDArray
-
-from csp.exact import grouped_text
+from csp.exact import Bools, Ints, grouped_text
 from csp.tables.cross.layout import CrossTable, Labelled, Panel, cross_table
 
 SUPPRESSED = "×"
@@ -28,8 +25,7 @@ CELLS = 200_000
 
 
 def cell_texts(
-    values: NDArray[np.int64], pattern: NDArray[np.bool_], structural: NDArray[np.bool_] | None,
-    scale: int,
+    values: Ints, pattern: Bools, structural: Bools | None, scale: int,
 ) -> Callable[[int], str]:  # fmt: skip
     """Return what is shown of each cell; values of suppressed cells are not looked at."""
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
+from csp.exact import Ints
 from csp.tables.codes import Labels
 from csp.tables.margins import codes_along
 
@@ -62,7 +63,7 @@ class Panel:
     """
 
     codes: tuple[str, ...]
-    cells: NDArray[np.int64]
+    cells: Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)

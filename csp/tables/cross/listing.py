@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
+from csp.exact import Bools
 from csp.tables.codes import text_codes
 from csp.tables.columns import library_of
 from csp.tables.units import is_gap
@@ -175,7 +176,7 @@ def _listed(
 
 def _check_margins(
     inner: Mapping[str, NDArray[Any]], whole: Mapping[str, NDArray[Any]], by: tuple[str, ...],
-    value: str, margin: NDArray[np.bool_],
+    value: str, margin: Bools,
 ) -> None:  # fmt: skip
     """Refuse a frame some of whose margins, which are added up anew, are not the sums."""
     numbers = inner[value].astype(np.float64)

@@ -11,17 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, argument, phrase
+from csp.exact import Bools, Ints
 from csp.tables.codes import numbered_codes
 from csp.tables.hierarchies.hierarchy import Hierarchy
 
 # With this many records, no two of one category, a column is not a categorical variable.
 _MANY = 1000
 
-Finder = Callable[[NDArray[np.bool_]], tuple[int, int]]
+Finder = Callable[[Bools], tuple[int, int]]
 """First row, from 1, that has one of some marked entries of a column, and which entry that is."""
 
 
-def first_row(marked: NDArray[np.bool_]) -> tuple[int, int]:
+def first_row(marked: Bools) -> tuple[int, int]:
     """Find the first marked entry of a column whose entries are the records; see `Finder`."""
     entry = int(np.argmax(marked))
     return entry + 1, entry
@@ -29,7 +30,7 @@ def first_row(marked: NDArray[np.bool_]) -> tuple[int, int]:
 
 def read_codes(
     column: NDArray[Any], name: str, missing: str | None, first: Finder = first_row
-) -> tuple[list[str], NDArray[np.int64]]:
+) -> tuple[list[str], Ints]:
     """Codes of a column, each once, and which of them each entry has.
 
     Parameters
@@ -70,13 +71,13 @@ def read_codes(
 
 def positions_of(
     texts: Sequence[str],
-    number: NDArray[np.int64],
+    number: Ints,
     tree: Hierarchy,
     name: str,
     first: Finder = first_row,
     *,
     totals: bool = False,
-) -> NDArray[np.int64]:
+) -> Ints:
     """Position of each entry's code in a hierarchy.
 
     Parameters

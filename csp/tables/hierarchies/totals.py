@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
+from csp.exact import Ints
 from csp.names.calls import check_known
 from csp.tables.cells import Cells
 from csp.tables.codes import Labels
@@ -161,7 +162,7 @@ def _totals_among(
     return found
 
 
-def _lines(places: Sequence[NDArray[Any]], axis: int) -> NDArray[np.int64]:
+def _lines(places: Sequence[NDArray[Any]], axis: int) -> Ints:
     """Give the combinations of all codes but that of one dimension numbers."""
     line = np.zeros(len(places[axis]), np.int64)
     for other, place in enumerate(places):

@@ -11,9 +11,9 @@ from math import prod
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.errors import InputError
+from csp.exact import Bools, Ints
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.memory import check_memory
 
@@ -63,15 +63,15 @@ class Axis:
 
     stride: int
     size: int
-    start: NDArray[np.int64]
-    length: NDArray[np.int64]
-    line: NDArray[np.int64]
+    start: Ints
+    length: Ints
+    line: Ints
 
-    def code(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    def code(self, places: Ints) -> Ints:
         """Code of each combination in this dimension."""
         return places // self.stride % self.size
 
-    def up(self, places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def up(self, places: Ints) -> tuple[Ints, Ints]:
         """Pairs of a position in `places` and a combination it adds up into along this dimension.
 
         Every combination is among those that it adds up into.
@@ -117,8 +117,8 @@ class Sums:
     columns : (k, n) int64
     """
 
-    places: NDArray[np.int64]
-    columns: NDArray[np.int64]
+    places: Ints
+    columns: Ints
 
     @classmethod
     def none(cls, k: int) -> Sums:
@@ -126,7 +126,7 @@ class Sums:
         return cls(np.zeros(0, np.int64), np.zeros((k, 0), np.int64))
 
     @classmethod
-    def of(cls, places: NDArray[np.int64], columns: NDArray[np.int64]) -> Sums:
+    def of(cls, places: Ints, columns: Ints) -> Sums:
         """Sum columns by place."""
         if len(places) and int(places.max()) < min(_DENSE + 2 * len(places), 2**27):
             return cls._counted(places, columns)
@@ -138,7 +138,7 @@ class Sums:
         return cls(ordered[start], np.add.reduceat(columns[:, order], start, axis=1))
 
     @classmethod
-    def _counted(cls, places: NDArray[np.int64], columns: NDArray[np.int64]) -> Sums:
+    def _counted(cls, places: Ints, columns: Ints) -> Sums:
         """Sum columns by place without a sort, where places are not much more than numbers.
 
         Floats add whole numbers below 2**53 without error, so high and low bits are added apart:
@@ -177,14 +177,14 @@ class Sums:
             found = Sums.of(above, found.columns[:, source])
         return found
 
-    def at(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    def at(self, places: Ints) -> Ints:
         """Columns at some ascending places, all of these among them; 0 at the others."""
         found = np.zeros((len(self.columns), len(places)), np.int64)
         found[:, np.searchsorted(places, self.places)] = self.columns
         return found
 
 
-def starts_of(ordered: NDArray[np.int64]) -> NDArray[np.int64]:
+def starts_of(ordered: Ints) -> Ints:
     """Where each run of equal numbers begins."""
     first = np.ones(len(ordered), dtype=bool)
     first[1:] = ordered[1:] != ordered[:-1]
@@ -202,17 +202,17 @@ class Largest(NamedTuple):
     places, amount, owner, weight : (n,) int64
     """
 
-    places: NDArray[np.int64]
-    amount: NDArray[np.int64]
-    owner: NDArray[np.int64]
-    weight: NDArray[np.int64]
+    places: Ints
+    amount: Ints
+    owner: Ints
+    weight: Ints
 
     @classmethod
     def none(cls) -> Largest:
         """No contributions."""
         return cls(*np.zeros((4, 0), np.int64))
 
-    def take(self, kept: NDArray[np.int64] | NDArray[np.bool_]) -> Largest:
+    def take(self, kept: Ints | Bools) -> Largest:
         """Return some of them."""
         return Largest(*(column[kept] for column in self))
 
@@ -273,7 +273,7 @@ class Largest(NamedTuple):
         return Largest(*map(np.concatenate, zip(self, other, strict=True))).best(top)
 
 
-def first_of(ordered: NDArray[np.int64], top: int) -> NDArray[np.bool_]:
+def first_of(ordered: Ints, top: int) -> Bools:
     """Mark the first ones of each run of equal numbers."""
     kept = np.ones(len(ordered), dtype=bool)
     kept[top:] = ordered[top:] != ordered[:-top]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
+from csp.exact import Bools, Ints
 from csp.tables.codes import numbered_owners
 from csp.tables.hierarchies.coding import (
     Finder,
@@ -81,7 +82,7 @@ class Wanted:
         others = [n for n in (self.value, self.contributor, self.weight) if n is not None]
         return tuple(dict.fromkeys([*self.names, *others, *self.answered]))
 
-    def left_out(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_] | None:
+    def left_out(self, columns: Mapping[str, NDArray[Any]]) -> Bools | None:
         """Which records lack a number in a column that has to be answered; None if none does."""
         gaps = [is_gap(columns[name]) for name in self.answered]
         out = np.logical_or.reduce(gaps) if gaps else None
@@ -95,7 +96,7 @@ class Wanted:
 
     def placed(
         self, name: str, entries: NDArray[Any], n: int, first: Finder = first_row
-    ) -> tuple[Hierarchy, NDArray[np.int64]]:
+    ) -> tuple[Hierarchy, Ints]:
         """Hierarchy of a dimension, and the position in it of each entry of its column.
 
         Entries are the codes of all n records, or each code once with a `Finder` of its record.
@@ -144,9 +145,7 @@ class Wanted:
         return f", or leave cells without records out ({option})"
 
 
-def check_weights(
-    owner: NDArray[np.int64], weight: NDArray[np.int64], wanted: Wanted, *, rows: bool = False
-) -> None:
+def check_weights(owner: Ints, weight: Ints, wanted: Wanted, *, rows: bool = False) -> None:
     """Refuse two weights of one contributor; an average of them would be a guess.
 
     Parameters

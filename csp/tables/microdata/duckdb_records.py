@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
+from csp.exact import Bools, Ints
 from csp.tables.hierarchies.coding import Finder, missing_owner, missing_value
 from csp.tables.microdata.contributions import Wanted
 from csp.tables.microdata.records import MAX_BATCH
@@ -156,7 +157,7 @@ class Source:
     def finder(self, name: str, entries: NDArray[Any]) -> Finder:
         """Find the first row with one of some entries of a column."""
 
-        def first(marked: NDArray[np.bool_]) -> tuple[int, int]:
+        def first(marked: Bools) -> tuple[int, int]:
             rows = [
                 (self.first_row(f"{self.column(name)} IS NOT DISTINCT FROM {literal(value)}"), i)
                 for i, value in zip(
@@ -167,7 +168,7 @@ class Source:
 
         return first
 
-    def shapes(self, name: str, *, rows: bool = False) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    def shapes(self, name: str, *, rows: bool = False) -> tuple[NDArray[Any], Ints]:
         """Texts of a column, one for all that differ in digits other than 0 only, and their rows.
 
         Where its decimal places end and what separates its parts is the same for all of them.
@@ -187,7 +188,7 @@ class Source:
     def keep(
         self,
         wanted: Wanted,
-        places: Sequence[tuple[NDArray[Any], NDArray[np.int64]]],
+        places: Sequence[tuple[NDArray[Any], Ints]],
         shape: Sequence[int],
         n: int,
     ) -> None:
@@ -354,7 +355,7 @@ class Units:
         self._weights, self._rounded = weights, rounded
         self.scale = 0 if name is None else self._places(name) if decimals is None else decimals
 
-    def of(self, column: NDArray[Any] | None, n: int) -> NDArray[np.int64]:
+    def of(self, column: NDArray[Any] | None, n: int) -> Ints:
         """Units of some entries.
 
         Raises

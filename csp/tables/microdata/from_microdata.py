@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
-from csp.exact import UNBOUNDED
+from csp.exact import UNBOUNDED, Ints
 from csp.formats.layout import Metadata
 from csp.names.calls import check_choice, check_known, whole_number
 from csp.tables.argus import hierarchies as declared
@@ -209,7 +208,7 @@ def _assembled(make: Callable[..., T], found: Found, wanted: Wanted, notes: tupl
     values, rows = found.values, found.rows
     if cells > n:
 
-        def spread(array: NDArray[np.int64], fill: int = 0) -> NDArray[np.int64]:
+        def spread(array: Ints, fill: int = 0) -> Ints:
             everywhere = np.full((cells, *array.shape[1:]), fill, np.int64)
             everywhere[found.places] = array
             return everywhere

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from csp.exact import Ints
 from csp.tables.contributors import Contributors
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.microdata.combinations import (
@@ -58,9 +58,9 @@ class Found:
         How many there are, where all of them were in memory.
     """
 
-    places: NDArray[np.int64]
-    values: NDArray[np.int64]
-    rows: NDArray[np.int64]
+    places: Ints
+    values: Ints
+    rows: Ints
     contributors: Contributors | None
     trees: tuple[Hierarchy, ...]
     scale: int
@@ -87,7 +87,7 @@ class _Side:
     def __init__(self, top: int, combinations: int) -> None:
         self._top, self._combinations = top, combinations
         # By place the least of the largest contributions known, below which others do not count.
-        self._floor: dict[bool, NDArray[np.int64]] = {}
+        self._floor: dict[bool, Ints] = {}
         self.sums = dict.fromkeys((True, False), Sums.none(3))
         self.largest = dict.fromkeys((True, False), Largest.none())
 
@@ -332,8 +332,8 @@ class Tally:
 
     def _people(
         self,
-        places: NDArray[np.int64],
-        sums: NDArray[np.int64],
+        places: Ints,
+        sums: Ints,
         largest: Largest,
         shift: int,
         opposite: Contributors | None,
@@ -354,8 +354,8 @@ class Tally:
 
 
 def _filled(
-    rows: NDArray[np.int64], largest: Largest, n: int, top: int, unit: int, shift: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    rows: Ints, largest: Largest, n: int, top: int, unit: int, shift: int
+) -> tuple[Ints, Ints]:
     """Arrays (n, top) of contributions and contributors, each repeated by its rounded weight."""
     copies = np.clip((2 * largest.weight + unit) // (2 * unit), 1, top)
     if (copies > 1).any():

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.errors import InputError
+from csp.exact import Bools, Ints
 
 # Transformed contributions and their weighted sums must stay inside int64.
 _LIMIT = 2.0**62
@@ -41,14 +41,14 @@ class Records:
         the data have no order.
     """
 
-    leaf: NDArray[np.int64]
-    amount: NDArray[np.int64]
-    weight: NDArray[np.int64]
+    leaf: Ints
+    amount: Ints
+    weight: Ints
     weight_scale: int
-    contributor: NDArray[np.int64] | None
-    place: NDArray[np.int64] | None = None
+    contributor: Ints | None
+    place: Ints | None = None
 
-    def taken(self, which: NDArray[np.bool_]) -> Records:
+    def taken(self, which: Bools) -> Records:
         """Return some of the records."""
         return Records(
             self.leaf[which], self.amount[which], self.weight[which], self.weight_scale,

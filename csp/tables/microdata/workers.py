@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
-from csp.exact import MAX_VALUE
+from csp.exact import MAX_VALUE, Bools
 from csp.tables.codes import numbered_codes, numbered_owners
 from csp.tables.columns import library_of, read_columns
 from csp.tables.contributors import Contributors
@@ -125,7 +125,7 @@ def _numbered(people: Contributors | None, owners: Mapping[int, int]) -> Contrib
     return replace(people, ids=ids, opposite=_numbered(people.opposite, owners))
 
 
-def _first(rows: Sequence[int], marked: NDArray[np.bool_]) -> tuple[int, int]:
+def _first(rows: Sequence[int], marked: Bools) -> tuple[int, int]:
     """First row, from 1, with one of some codes; see `csp.tables.hierarchies.coding.Finder`."""
     return min((rows[i] + 1, i) for i in np.flatnonzero(marked).tolist())
 

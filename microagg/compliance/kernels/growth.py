@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from csp.exact import Floats, Ints
 from microagg.compliance.kernels.sensitivity import Demand, empty_group, take_in, unsafe
-from microagg.records import Floats, Ints
 
 
 def grow(points: Floats, labels: Ints, state: Ints, demand: Demand, rounds: int) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from csp.exact import Floats, Ints
 from microagg.compliance.kernels.sensitivity import (
     Demand,
     absorb,
@@ -18,7 +19,6 @@ from microagg.compliance.kernels.sensitivity import (
     take_in,
     unsafe,
 )
-from microagg.records import Floats, Ints
 
 
 def join(

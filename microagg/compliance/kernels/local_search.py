@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from csp.exact import Floats, Ints
 from microagg.compliance.kernels.sensitivity import (
     Demand,
     collect,
@@ -24,7 +25,6 @@ from microagg.compliance.kernels.sensitivity import (
     take_in,
     unsafe,
 )
-from microagg.records import Floats, Ints
 
 GAIN = 1e-9
 """Least relative gain that counts: rounding must not let two states follow one another forever."""

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from csp.exact import Floats, Ints
 from microagg.compliance.kernels.sensitivity import Demand, collect, empty_group, take_in, unsafe
-from microagg.records import Floats, Ints
 
 
 class Lists(NamedTuple):

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from microagg.records import Ints
+from csp.exact import Ints
 
 
 class Demand(NamedTuple):

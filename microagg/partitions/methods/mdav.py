@@ -23,6 +23,7 @@ import numpy as np
 from csp.clock import UNLIMITED, Clock
 from csp.compiled import Kernels
 from csp.errors import InputError
+from csp.exact import Floats, Ints
 from microagg.partitions import kdtree_search
 from microagg.partitions.exact_means import MOST_RECORDS, Sums, add, empty_sums, means, ratio, whole
 from microagg.partitions.kdtree import Groups, Tree, build, empty_tree, groups_of, leave, squared
@@ -34,7 +35,6 @@ from microagg.partitions.kdtree_search import (
     rise,
     sink,
 )
-from microagg.records import Floats, Ints
 
 COMPILED_FROM = 5_000
 """Records from which compiled code may be worth loading: MDAV of 5,000 records of 6 attributes

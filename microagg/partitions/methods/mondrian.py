@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.compiled import Kernels
-from microagg.records import Floats
+from csp.exact import Floats
 
 CUTS = ("median", "nearest", "relaxed")
 """Ways to cut: at the median; at the allowable cut nearest to it; into halves."""

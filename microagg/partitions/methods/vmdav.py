@@ -20,13 +20,13 @@ import numpy as np
 from csp.clock import UNLIMITED, Clock
 from csp.compiled import Kernels
 from csp.errors import InputError
+from csp.exact import Floats, Ints
 from microagg.partitions import kdtree_search
 from microagg.partitions.exact_means import exact_mean
 from microagg.partitions.kdtree import Groups, Tree, empty_tree, groups_of, leave, squared
 from microagg.partitions.kdtree_search import Search, empty_search, k_nearest
 from microagg.partitions.methods import mdav
 from microagg.partitions.methods.mdav import LABEL, LEFT, Unassigned
-from microagg.records import Floats, Ints
 
 COMPILED_FROM = 2_000
 """Records from which compiled code may be worth loading; see `mdav.worth`."""
@@ -92,8 +92,7 @@ def vmdav_labels(
 
 
 def _grow_one(
-    left: Unassigned, points: Floats, k: int, gamma: float, seed: int,
-    labels: Ints, label: int,
+    left: Unassigned, points: Floats, k: int, gamma: float, seed: int, labels: Ints, label: int,
 ) -> None:  # fmt: skip
     """Form the cluster of a seed and take its records out."""
     members = left.take(left.nearest(left.distances(points[seed]), k)).tolist()

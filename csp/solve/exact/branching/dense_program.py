@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.clock import Clock
+from csp.exact import Floats, Ints
 from csp.highs import Status
 from csp.solve.exact.dual_simplex import INFEASIBLE, KERNELS, LIMIT, OPTIMAL, OVER, Dictionary
 
@@ -36,21 +37,21 @@ class DenseProgram:
         Never negative.
     """
 
-    def __init__(self, cost: NDArray[np.float64]) -> None:
+    def __init__(self, cost: Floats) -> None:
         self._lp = Dictionary.of(cost, _ROOM)
         self._line = 0
-        self.multipliers: NDArray[np.float64] = np.empty(0)
+        self.multipliers: Floats = np.empty(0)
         """Of the rows, wherever the last solution ended."""
-        self.reduced: NDArray[np.float64] = cost
+        self.reduced: Floats = cost
         """Reduced costs that they leave."""
 
-    def add_rows(self, rows: NDArray[np.float64], right: NDArray[np.float64]) -> None:
+    def add_rows(self, rows: Floats, right: Floats) -> None:
         """Add the rows of a dense matrix."""
         if int(self._lp.size[0]) + len(right) > len(self._lp.right):
             self._lp = self._lp.roomier(2 * (int(self._lp.size[0]) + len(right)))
         KERNELS.run("add_rows", self._lp, rows, right, small=False)
 
-    def drop(self, old: NDArray[np.int64]) -> NDArray[np.int64]:
+    def drop(self, old: Ints) -> Ints:
         """Drop those of some rows that are not tight; returns which these are."""
         n, m = len(self._lp.cost), int(self._lp.size[0])
         gone = np.zeros(m, np.bool_)
@@ -59,7 +60,7 @@ class DenseProgram:
         KERNELS.run("drop", self._lp, gone, small=False)
         return np.flatnonzero(gone)
 
-    def set_bounds(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> None:
+    def set_bounds(self, lower: Floats, upper: Floats) -> None:
         """Set the bounds of all columns, each 0 or 1."""
         KERNELS.run("set_bounds", self._lp, lower, upper, small=False)
 
@@ -97,17 +98,17 @@ class DenseProgram:
         bound += float(reduced @ np.where(reduced > 0, lp.low, lp.high))
         return abs(cost - bound) <= _EXACT * (1.0 + abs(cost))
 
-    def weighed(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
+    def weighed(self, y: Floats) -> Floats:
         """Sum of the rows by some multipliers."""
         return y @ self._lp.rows[: len(y)]
 
     @property
-    def x(self) -> NDArray[np.float64]:
+    def x(self) -> Floats:
         """Values of the columns, within 0 and 1."""
         return np.clip(self._lp.value[: len(self._lp.cost)], 0.0, 1.0)
 
     @property
-    def ray(self) -> NDArray[np.float64]:
+    def ray(self) -> Floats:
         """Multipliers by which the rows of an infeasible program contradict the bounds."""
         lp, line = self._lp, abs(self._line) - 1
         y = self._by_row(-lp.body[line] * np.sign(self._line))
@@ -115,7 +116,7 @@ class DenseProgram:
             y[lp.basic[line] - len(lp.cost)] = 1.0
         return y
 
-    def _by_row(self, of_columns: NDArray[Any]) -> NDArray[np.float64]:
+    def _by_row(self, of_columns: NDArray[Any]) -> Floats:
         beside, n = self._lp.beside, len(self._lp.cost)
         y = np.zeros(int(self._lp.size[0]))
         tight = beside >= n

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.clock import Clock
 from csp.errors import OutOfTime, SolverError
+from csp.exact import Bools, Floats, Ints
 from csp.highs import Status
 from csp.problem.problem import Problem
 from csp.solve.bounds import safe_bound
@@ -46,9 +46,7 @@ class NodeRelaxation(Relaxation):
     seed : int
     """
 
-    def __init__(
-        self, problem: Problem, alive: NDArray[np.bool_], cuts: list[Cut], seed: int
-    ) -> None:
+    def __init__(self, problem: Problem, alive: Bools, cuts: list[Cut], seed: int) -> None:
         cells = np.flatnonzero(alive)
         cost = problem.cost[cells].astype(np.float64)
         super().__init__(cells, len(alive), cost, unit_of(cost), seed)
@@ -65,7 +63,7 @@ class NodeRelaxation(Relaxation):
         self._stacked: Any = None
         self.enter(cuts)
 
-    def full(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def full(self, x: Floats) -> Floats:
         """Point over all cells of the table."""
         out = self._forced.copy()
         out[self.cells] = x
@@ -75,7 +73,7 @@ class NodeRelaxation(Relaxation):
         """Take in cuts that the model does not hold (any more); returns how many these were."""
         return self._hold(self.learn(cuts))
 
-    def learn(self, cuts: list[Cut]) -> NDArray[np.int64]:
+    def learn(self, cuts: list[Cut]) -> Ints:
         """Take cuts into the pool; returns where they are there."""
         by_key = {cut.key: cut for cut in cuts}
         fresh = {key: cut for key, cut in by_key.items() if key not in self._index}
@@ -87,7 +85,7 @@ class NodeRelaxation(Relaxation):
             self._inside = np.append(self._inside, np.zeros(len(fresh), bool))
         return np.array([self._index[key] for key in by_key], np.int64)
 
-    def _hold(self, wanted: NDArray[np.int64]) -> int:
+    def _hold(self, wanted: Ints) -> int:
         """Put rows of the pool into the model; returns how many were not there."""
         wanted = wanted[~self._inside[wanted]]
         if not len(wanted):
@@ -112,23 +110,23 @@ class NodeRelaxation(Relaxation):
             self._stacked = self._weights.sparse(self._held)
         return self._stacked
 
-    def combined(self, x: NDArray[np.float64], most: int) -> list[Cut]:
+    def combined(self, x: Floats, most: int) -> list[Cut]:
         """Zero-half cuts of the rows that a point over the table violates."""
         return zero_half(self.cuts, self._rows, self._right, self.cells, x[self.cells], most)
 
-    def _reduced(self, cost: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _reduced(self, cost: Floats, y: Floats) -> Floats:
         if self._dense is not None:
             return cost - self._dense.weighed(y)
         return np.asarray(cost - self._rows.T @ y)
 
-    def _recall(self, x: NDArray[np.float64]) -> int:
+    def _recall(self, x: Floats) -> int:
         """Put back the rows that a point violates most; returns how many these were."""
         short = self._least - self._weights.at(x)
         broken = np.flatnonzero((short > VIOLATED) & ~self._inside)
         return self._hold(broken[np.argsort(-short[broken], kind="stable")[:_AT_ONCE]])
 
     def solve_node(
-        self, lower: NDArray[np.float64], upper: NDArray[np.float64], limit: float, clock: Clock
+        self, lower: Floats, upper: Floats, limit: float, clock: Clock
     ) -> Relaxed | None:
         """Solve with these bounds of the columns; None if nothing costs at most `limit`.
 
@@ -164,9 +162,7 @@ class NodeRelaxation(Relaxation):
         self._set_aside()
         return Relaxed(x, bound, reduced)
 
-    def _resolve(
-        self, lower: NDArray[np.float64], upper: NDArray[np.float64], limit: float, clock: Clock
-    ) -> Status:
+    def _resolve(self, lower: Floats, upper: Floats, limit: float, clock: Clock) -> Status:
         """Solve once within these bounds, up to the limit."""
         cutoff = limit / self._unit + 1e-6
         if self._dense is not None:
@@ -185,7 +181,7 @@ class NodeRelaxation(Relaxation):
         self._dense = None
         self._lp.add_rows(self._rows, self._right, np.inf)
 
-    def _add(self, rows: NDArray[np.int64]) -> None:
+    def _add(self, rows: Ints) -> None:
         """Add rows of the pool to the model."""
         right = self._least[rows]
         if self._dense is None:
@@ -199,26 +195,26 @@ class NodeRelaxation(Relaxation):
         gone: list[int] = self._dense.drop(np.array(old, np.int64)).tolist()
         return gone
 
-    def _values(self) -> NDArray[np.float64]:
+    def _values(self) -> Floats:
         if self._dense is not None:
             return self._dense.x
-        x: NDArray[np.float64] = np.asarray(self._lp.solution.col_value)
+        x: Floats = np.asarray(self._lp.solution.col_value)
         return x.clip(0.0, 1.0)
 
-    def _multipliers(self) -> NDArray[np.float64]:
+    def _multipliers(self) -> Floats:
         """Multipliers of the rows after the last solve, wherever it ended."""
         if self._dense is not None:
             return self._dense.multipliers * self._unit
         y = np.asarray(self._lp.solution.row_dual)
         return np.maximum(y, 0.0) * self._unit if len(y) else np.zeros(len(self._right))
 
-    def _reduced_costs(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _reduced_costs(self, y: Floats) -> Floats:
         """Reduced costs that these multipliers leave."""
         if self._dense is not None:
             return self._dense.reduced * self._unit
         return self._reduced(self._cost, y)
 
-    def _is_empty(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> bool:
+    def _is_empty(self, lower: Floats, upper: Floats) -> bool:
         """Whether nothing within the bounds keeps one row, or those that the last solve names."""
         most = self._rows.maximum(0) @ upper + self._rows.minimum(0) @ lower
         if (most < self._right - VIOLATED).any():

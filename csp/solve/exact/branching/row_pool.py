@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
+
+from csp.exact import Floats, Ints
 
 _ROOM = 1024
 
@@ -42,24 +43,24 @@ class RowPool:
             shape=(len(self._ends) - 1, self._columns),
         )
 
-    def at(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def at(self, x: Floats) -> Floats:
         """Left sides of all rows at a point."""
         return np.asarray(self._matrix @ x)
 
-    def _taken(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _taken(self, rows: Ints) -> tuple[Ints, Ints]:
         """How many entries some rows have, and where these are."""
         size = np.diff(self._ends)[rows]
         before = np.repeat(self._ends[rows] - np.cumsum(size) + size, size)
         return size, before + np.arange(len(before))
 
-    def dense(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    def dense(self, rows: Ints) -> Floats:
         """Return some of the rows as a dense matrix."""
         size, entries = self._taken(rows)
         out = np.zeros((len(rows), self._columns))
         out[np.repeat(np.arange(len(rows)), size), self._where[entries]] = self._weights[entries]
         return out
 
-    def sparse(self, rows: NDArray[np.int64]) -> Any:
+    def sparse(self, rows: Ints) -> Any:
         """Return some of the rows as a csr_array."""
         size, entries = self._taken(rows)
         ends = np.append(0, np.cumsum(size))

@@ -11,8 +11,8 @@ import hashlib
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from csp.exact import Bools, Floats, Ints
 from csp.problem.problem import Problem
 from csp.solve.exact.separation import accept_or_cut, cut_rounds, exceeds_budget, survivors
 from csp.solve.exact.state import Run
@@ -43,7 +43,7 @@ def break_ties(run: Run) -> str:
         run.master.forget("budget")
 
 
-def prefers(problem: Problem, one: NDArray[np.bool_], other: NDArray[np.bool_]) -> bool:
+def prefers(problem: Problem, one: Bools, other: Bools) -> bool:
     """Whether the first of two equally cheap patterns (n,) is the preferred one."""
     differ = np.flatnonzero(one != other)
     if not len(differ):
@@ -54,7 +54,7 @@ def prefers(problem: Problem, one: NDArray[np.bool_], other: NDArray[np.bool_]) 
     return int(weights[one].sum()) < int(weights[other].sum())
 
 
-def label_hash(problem: Problem, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+def label_hash(problem: Problem, cells: Ints) -> Ints:
     """Pseudo-random weight of some cells in 1 .. 2**20, a function of their labels alone.
 
     It is 0 at all other cells of the result, (n,) int64.
@@ -108,7 +108,7 @@ def _smallest_hash(run: Run) -> Outcome:
     return _minimise(run, weights.astype(np.float64), candidates, np.zeros_like(candidates))
 
 
-def _candidates(run: Run) -> NDArray[np.bool_]:
+def _candidates(run: Run) -> Bools:
     """Free cells that may occur in a cheapest pattern."""
     assert run.best is not None
     assert run.best_cost is not None
@@ -116,10 +116,7 @@ def _candidates(run: Run) -> NDArray[np.bool_]:
     return survivors(run, run.best_cost - run.constant) | (run.best & run.problem.free)
 
 
-def _minimise(
-    run: Run, objective: NDArray[np.float64], candidates: NDArray[np.bool_],
-    kept: NDArray[np.bool_],
-) -> Outcome:  # fmt: skip
+def _minimise(run: Run, objective: Floats, candidates: Bools, kept: Bools) -> Outcome:
     """Least objective among the cheapest safe patterns; the incumbent is replaced by it.
 
     Returns

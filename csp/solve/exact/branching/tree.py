@@ -12,11 +12,11 @@ import heapq
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.audits.audit import Audit
 from csp.clock import Clock
 from csp.errors import SolverError
+from csp.exact import Bools, Floats
 from csp.solve.cuts import Cut, broken, cover_cut, round_up
 from csp.solve.exact.branching.node_relaxation import NodeRelaxation
 from csp.solve.exact.branching.tiebreak import prefers
@@ -135,7 +135,7 @@ class _Tree:
         narrow.learn(lp.pool)
         self._lp = narrow
 
-    def _gone(self) -> NDArray[np.bool_]:
+    def _gone(self) -> Bools:
         """Columns that no pattern of interest holds."""
         return self._least[self._lp.cells] > self._most
 
@@ -225,7 +225,7 @@ class _Tree:
                 return []
         return self._children(node, point, fraction)
 
-    def _complete(self, x: NDArray[np.float64]) -> None:
+    def _complete(self, x: Floats) -> None:
         """Offer a pattern near a point, the more seldom the longer that has gained nothing."""
         run, before = self._run, self._run.best_cost
         complete_pattern(run, x > 0.5, x)
@@ -238,9 +238,7 @@ class _Tree:
             return np.inf
         return float(run.best_cost - run.constant - self._margin) + 0.5 * run.step
 
-    def _fix(
-        self, point: Relaxed, node: _Node, lower: NDArray[np.float64], upper: NDArray[np.float64]
-    ) -> None:
+    def _fix(self, point: Relaxed, node: _Node, lower: Floats, upper: Floats) -> None:
         """Publish columns whose reduced cost takes them past the incumbent."""
         least = point.bound + point.reduced
         upper[(least > self._most) & (lower == 0)] = 0.0
@@ -283,12 +281,12 @@ class _Tree:
         run.master.add(cuts)
         return lp.enter(cuts) > 0
 
-    def _combined(self, x: NDArray[np.float64]) -> list[Cut]:
+    def _combined(self, x: Floats) -> list[Cut]:
         return self._lp.combined(x, _STARTS)
 
     # ---- branching -----------------------------------------------------------------------------
 
-    def _children(self, node: _Node, point: Relaxed, fraction: NDArray[np.bool_]) -> list[_Node]:
+    def _children(self, node: _Node, point: Relaxed, fraction: Bools) -> list[_Node]:
         """Decide on the column that is undecided over most of its cost."""
         undecided = self._run.problem.cost[self._lp.cells] * point.x * (1 - point.x)
         best = int(np.argmax(np.where(fraction, undecided, -1.0)))

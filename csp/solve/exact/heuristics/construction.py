@@ -9,10 +9,10 @@ from __future__ import annotations
 from contextlib import suppress
 
 import numpy as np
-from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError, OutOfTime
+from csp.exact import Bools, Floats
 from csp.solve.exact.state import Run
 from csp.solve.network.network import clean_paths, suppress_paths
 from csp.solve.witnesses.book import Book
@@ -39,7 +39,7 @@ def follow_relaxation(run: Run, _: Clock) -> None:
         run.fix_by_reduced_cost(answer)
 
 
-def round_lp(run: Run, x: NDArray[np.float64], trusts: tuple[float, ...]) -> None:
+def round_lp(run: Run, x: Floats, trusts: tuple[float, ...]) -> None:
     """Offer the patterns of a search that finds cells cheaper the more the point holds of them.
 
     Parameters
@@ -58,8 +58,7 @@ def round_lp(run: Run, x: NDArray[np.float64], trusts: tuple[float, ...]) -> Non
 
 
 def complete_pattern(
-    run: Run, pattern: NDArray[np.bool_], x: NDArray[np.float64] | None = None,
-    until: Clock = UNLIMITED,
+    run: Run, pattern: Bools, x: Floats | None = None, until: Clock = UNLIMITED,
 ) -> None:  # fmt: skip
     """Offer a safe pattern near one that is not.
 
@@ -77,8 +76,8 @@ def complete_pattern(
 
 
 def offer(
-    run: Run, weights: NDArray[np.float64], clock: Clock, *,
-    begin: NDArray[np.bool_] | None = None, book: Book | None = None,
+    run: Run, weights: Floats, clock: Clock, *,
+    begin: Bools | None = None, book: Book | None = None,
 ) -> None:  # fmt: skip
     """Offer the pattern that is cheapest, more or less, where cells cost the weights.
 
@@ -104,8 +103,7 @@ def offer(
 
 
 def _offer_witnesses(
-    run: Run, weights: NDArray[np.float64], clock: Clock, begin: NDArray[np.bool_] | None,
-    book: Book,
+    run: Run, weights: Floats, clock: Clock, begin: Bools | None, book: Book,
 ) -> None:  # fmt: skip
     """Offer a pattern of witnesses, one requirement after the other."""
     arrays, builder = run.arrays, run.builder

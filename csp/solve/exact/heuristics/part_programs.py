@@ -9,10 +9,10 @@ neighbourhood search; Shaw 1998).
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
 from csp.clock import Clock
+from csp.exact import Bools, Floats, Ints
 from csp.solve.exact.separation import accept_or_cut
 from csp.solve.exact.state import PART_CELLS, Run
 
@@ -72,15 +72,13 @@ def improve_parts(run: Run, until: Clock) -> None:
     run.parts_rest = run.best_cost == begun
 
 
-def _odds(doubt: NDArray[np.float64], cost: NDArray[np.int64]) -> NDArray[np.float64]:
+def _odds(doubt: Floats, cost: Ints) -> Floats:
     """Odds of cells in drawing, half of them by what a cell costs: a few may cost nearly all."""
     worth = doubt * np.maximum(cost, _LEAST)
     return np.asarray((doubt / doubt.sum() + worth / worth.sum()) / 2)
 
 
-def _around(
-    cells: NDArray[np.int64], relations: csr_array, columns: csc_array
-) -> NDArray[np.bool_]:
+def _around(cells: Ints, relations: csr_array, columns: csc_array) -> Bools:
     """Cells that share a relation with one of some cells."""
     rows = np.unique(columns[:, cells].indices)
     part = np.zeros(relations.shape[1], dtype=bool)
@@ -88,7 +86,7 @@ def _around(
     return part
 
 
-def _improve(run: Run, part: NDArray[np.bool_], until: Clock) -> bool:
+def _improve(run: Run, part: Bools, until: Clock) -> bool:
     """Solve programs over a part until one finds a cheaper safe pattern, or there is none.
 
     Of patterns as cheap as the best one, that which shares the fewest cells with it takes its
@@ -121,7 +119,7 @@ def _improve(run: Run, part: NDArray[np.bool_], until: Clock) -> bool:
     return False
 
 
-def _aim(run: Run, best: NDArray[np.bool_]) -> tuple[float, NDArray[np.float64]]:
+def _aim(run: Run, best: Bools) -> tuple[float, Floats]:
     """Put so little more on the best cells of a part that it only decides between equal costs.
 
     Returns

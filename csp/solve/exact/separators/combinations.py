@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from csp.attacker.exact import rationalise
 from csp.clock import Clock
-from csp.exact import UNBOUNDED
+from csp.exact import UNBOUNDED, Floats, Ints
 from csp.highs import Model, Status
 from csp.problem.requirements import DOWN, SLIDE, UP, Needs, room
 from csp.solve.cuts import Cut, least_weight
@@ -148,7 +148,7 @@ class Combinations:
             ),
         ]
 
-    def cuts(self, x: NDArray[np.float64], clock: Clock) -> list[Cut]:
+    def cuts(self, x: Floats, clock: Clock) -> list[Cut]:
         """Cuts that a point (n,) violates; empty if none is left, or by the clock."""
         while True:
             found = self._round(x, clock)
@@ -159,7 +159,7 @@ class Combinations:
             if found or clock.over:
                 return found
 
-    def _round(self, x: NDArray[np.float64], clock: Clock) -> list[Cut]:
+    def _round(self, x: Floats, clock: Clock) -> list[Cut]:
         form = self.form
         least, largest = form.least(x), form.largest(x)
         share = np.clip(np.where(form.choosable, x[least], 1.0), 0.0, 1.0)
@@ -189,9 +189,7 @@ class Combinations:
 
     # ---- programs ------------------------------------------------------------------------------
 
-    def _combine(
-        self, k: int, reached: NDArray[np.float64], clock: Clock
-    ) -> NDArray[np.float64] | None:
+    def _combine(self, k: int, reached: Floats, clock: Clock) -> Floats | None:
         """Combine the row of a class from those of the classes, as cheaply as shares allow."""
         wanted = np.zeros(self.form.rows.shape[1])
         span = slice(self.form.rows.indptr[k], self.form.rows.indptr[k + 1])
@@ -205,21 +203,19 @@ class Combinations:
         above, below = np.asarray(solution.col_value).reshape(2, -1)
         return np.asarray(above - below)
 
-    def _raise(self, used: NDArray[np.int64], share: NDArray[np.float64], wanted: float) -> None:
+    def _raise(self, used: Ints, share: Floats, wanted: float) -> None:
         """Have the next programs of the round find other combinations."""
         missing = wanted - share[used].sum()
         share[used] = np.minimum(1.0, share[used] + max(missing, 0.0) / len(used))
         self._price(used, share)
 
-    def _price(self, classes: NDArray[np.int64], share: NDArray[np.float64]) -> None:
+    def _price(self, classes: Ints, share: Floats) -> None:
         both = np.concatenate([classes, classes + self.form.n_classes]).astype(np.int32)
         self._model.set_costs(both, np.tile(share[classes] + self.long, 2))
 
     # ---- combinations in whole numbers -----------------------------------------------------------
 
-    def _exact(
-        self, k: int, weights: NDArray[np.float64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], int] | None:
+    def _exact(self, k: int, weights: Floats) -> tuple[Ints, Ints, int] | None:
         """Classes, numerators and divisor of a combination that is exactly the row of a class.
 
         What rounding leaves is made up for by the classes of the axes.
@@ -246,14 +242,14 @@ class Combinations:
         used = np.flatnonzero(numerators)
         return None if found.any() else (used, numerators[used], divisor)
 
-    def _fits(self, numerators: NDArray[np.int64], divisor: int) -> bool:
+    def _fits(self, numerators: Ints, divisor: int) -> bool:
         """Whether sums of products with the rows are exact in 64 bits."""
         size = max(int(np.abs(numerators).max(initial=0)), divisor)
         return bool(size * self._largest * (np.count_nonzero(numerators) + 1) < 2**60)
 
     def _cut(
-        self, k: int, used: NDArray[np.int64], numerators: NDArray[np.int64], divisor: int,
-        x: NDArray[np.float64], least: NDArray[np.int64], largest: NDArray[np.int64],
+        self, k: int, used: Ints, numerators: Ints, divisor: int,
+        x: Floats, least: Ints, largest: Ints,
     ) -> Cut | None:  # fmt: skip
         """Say of an exact combination what it means for a class: the row that x violates most."""
         if self.form.needy[k]:
@@ -269,8 +265,7 @@ class Combinations:
         return Cut(cells[order], weights, 0.0, "combination")
 
     def _capacity(
-        self, p: int, kind: int, need: int, used: NDArray[np.int64], numerators: NDArray[np.int64],
-        divisor: int, cells: NDArray[np.int64],
+        self, p: int, kind: int, need: int, used: Ints, numerators: Ints, divisor: int, cells: Ints,
     ) -> Cut | None:  # fmt: skip
         """Capacity cut of a requirement: what the combination lets the cell move at most.
 
