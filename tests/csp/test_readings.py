@@ -257,7 +257,7 @@ def test_records_without_a_name_are_told_apart_in_linked_tables(tmp_path):
     path = tmp_path / "lone.csv"
     lines = ["a,b,v", *(",".join(map(str, r)) for r in zip(*LONE.values(), strict=True))]
     path.write_text("\n".join(lines))
-    beyond = link(*(Table.from_microdata(path, [d], "v", memory="2GB") for d in "ab"))
+    beyond = link(*(Table.from_microdata(path, [d], "v", memory="4GB") for d in "ab"))
     wanted = {("A1", "Total"), ("A2", "Total"), ("A3", "Total"), ("Total", "B1"), ("Total", "B2")}
     for table in (with_names, without, beyond):
         assert hidden(table, protect(table, "P(10,1)").pattern) == wanted

@@ -53,7 +53,7 @@ TRIES: dict[str, tuple[tuple[str, ...], ...]] = {
     "--decimal": (("--decimal", "."),),
     "--encoding": (("--encoding", "latin-1"),),
     "--na": (("--na", "NA"),),
-    "--memory": (("--memory", "1GB"),),
+    "--memory": (("--memory", "4GB"),),
     "--method": tuple(("--method", m) for m in ("cuts", "branch", "large", "small", "ilp")),
     "--solver": (("--solver", "HiGHS", "--method", "ilp"),),
     "--time-limit": (("--time-limit", "60"),),

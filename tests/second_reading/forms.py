@@ -196,7 +196,7 @@ def _of_columns(case: Case, data: Rows, folder: Path, rng: Random) -> Form:
     source = _source(case, path, folder, rng)
     source |= {"sheet": sheet, "written": written}
     if case.source == "memory":
-        source["memory"] = "2GB"
+        source["memory"] = "4GB"
     numbers = [name for name in data if name in NUMBERS]
     thousands = any(
         re.fullmatch("-?[0-9]{1,3}[.][0-9]{3}", str(x)) for n in numbers for x in data[n]

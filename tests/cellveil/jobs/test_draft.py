@@ -179,9 +179,9 @@ def test_records_of_a_layout_are_looked_at(tmp_path: Path) -> None:
 
 
 def test_what_is_for_protecting_needs_a_job(data: Path) -> None:
-    words = ["inspect", str(data), "--by", "town", "--memory", "1GB"]
+    words = ["inspect", str(data), "--by", "town", "--memory", "4GB"]
     found = CliRunner().invoke(app, words)
     assert found.exit_code == 2
     assert "--memory: for 'cellveil protect'" in found.output
     run(*words, "--job", data.parent / "job.toml")
-    assert tomllib.loads((data.parent / "job.toml").read_text())["data"]["memory"] == "1GB"
+    assert tomllib.loads((data.parent / "job.toml").read_text())["data"]["memory"] == "4GB"

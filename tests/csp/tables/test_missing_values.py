@@ -51,8 +51,8 @@ def doors(frame, folder):
     yield {name: frame[name].tolist() for name in frame}, None
     yield folder / "d.csv", None
     yield folder / "d.parquet", None
-    yield folder / "d.csv", "2GB"
-    yield folder / "d.parquet", "2GB"
+    yield folder / "d.csv", "4GB"
+    yield folder / "d.parquet", "4GB"
     yield duckdb.from_df(frame), None
 
 
