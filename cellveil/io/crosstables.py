@@ -186,7 +186,7 @@ _TITLES = 10
 
 
 def _are_records(rows: Sequence[Sequence[Any]], by: Sequence[str] | None) -> bool:
-    """Whether the columns that are named stand at the top, without a total among their codes."""
+    """Whether a row names these columns, and none of their codes below it is a total."""
     if by is None:
         return False
     heads = [[*map(sign_of, row)] for row in rows[:_TITLES]]

@@ -33,9 +33,8 @@ class RowPool:
         end = int(self._ends[-1])
         size = end + rows.nnz
         if size > len(self._where):
-            room = np.empty(size, np.int32), np.empty(size)
-            self._where = np.append(self._where[:end], room[0])
-            self._weights = np.append(self._weights[:end], room[1])
+            self._where = np.append(self._where[:end], np.empty(size, np.int32))
+            self._weights = np.append(self._weights[:end], np.empty(size))
         self._where[end:size], self._weights[end:size] = rows.indices, rows.data
         self._ends = np.append(self._ends, end + rows.indptr[1:]).astype(np.int32)
         self._matrix = csr_array(
