@@ -225,6 +225,20 @@ def refuse_unnamed(data: Path) -> NoReturn:
     ------
     InputError
     """
+    refuse_empty(data)
+    refuse(
+        "--by is missing: name the columns of the table's dimensions, such as Size,Region "
+        f"('cellveil inspect {data}' lists them)"
+    )
+
+
+def refuse_empty(data: Path) -> None:
+    """Refuse a text file without a row below its header.
+
+    Raises
+    ------
+    InputError
+    """
     text = data.name.lower().endswith((".csv", ".tsv", ".txt"))
     if text and regular_file(data).stat().st_size < _SHORT:
         rows = [row for row in grid_of(TextFile(data)) if any(map(str.strip, row))]
@@ -232,7 +246,6 @@ def refuse_unnamed(data: Path) -> NoReturn:
             refuse(f"{str(data)!r} is empty; give a file with records, or with a table")
         if len(rows) == 1:
             refuse(f"{str(data)!r} has a header and no rows below it; give a file with records")
-    refuse("--by is missing: name the columns of the table's dimensions, such as Size,Region")
 
 
 def read_known(source: Source, table: Table) -> tuple[Statement, ...]:

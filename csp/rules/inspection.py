@@ -115,7 +115,7 @@ class Inspection:
 
 def inspect(
     data: Any,
-    by: Sequence[str] | Sequence[Sequence[str]],
+    by: Sequence[str] | Sequence[Sequence[str]] = (),
     value: str | None = None,
     *,
     contributor: str | None = None,
@@ -137,7 +137,7 @@ def inspect(
     data : data frame, mapping of columns, or path to a .csv or .parquet file
         One row per record.
     by : sequence of str, or of sequences
-        Dimensions of the table, or of several tables.
+        Dimensions of the table, or of several tables. Without any, only the columns are described.
     value : str, optional
         Column to add up; without it records are counted.
     contributor, weight, shadow, missing, total : str, optional
@@ -159,7 +159,7 @@ def inspect(
     Raises
     ------
     InputError
-        If a column is unknown, or there is no dimension.
+        If a column is unknown, or one of several tables has no dimension.
 
     Examples
     --------
@@ -171,8 +171,8 @@ def inspect(
     """
     several: Any = [by] if by and isinstance(by[0], str) else by
     wanted: list[tuple[str, ...]] = [tuple(one) for one in several]
-    if not wanted or not all(wanted):
-        msg = "there is no dimension; give by= at least one column"
+    if not all(wanted):
+        msg = "a table has no dimension; give by= at least one column for each"
         raise InputError(msg)
     names = column_names(data)
     given = [name for name in (value, weight, shadow) if name is not None]
@@ -338,6 +338,11 @@ def _groups(coarse: Ints, fine: Ints) -> bool:
     return len(pairs) == len(np.unique(fine)) and len(np.unique(coarse)) < len(np.unique(fine))
 
 
+def is_fine(column: ColumnFacts, records: int) -> bool:
+    """Whether a dimension of a column's codes would leave few records to a cell."""
+    return column.codes > max(50, records // 3)
+
+
 def _problems(
     records: int, columns: Sequence[ColumnFacts], dimensions: Sequence[str], *, left_out: bool
 ) -> list[str]:
@@ -348,7 +353,7 @@ def _problems(
                 f"{column.missing:,} records have no {column.name!r}: give them a code (missing=), "
                 "or leave them out; they are left out here"
             )
-        if column.name in dimensions and column.codes > max(50, records // 3):
+        if column.name in dimensions and is_fine(column, records):
             found.append(
                 f"{column.name!r} has {column.codes:,} codes for {records:,} records: most cells "
                 "will be sensitive; a coarser column publishes more"

@@ -162,5 +162,6 @@ def test_a_file_without_rows_is_said_to_be_one(
 ) -> None:
     Path("e.csv").write_text(text)
     assert told in run(*command, "e.csv", code=2)
-    Path("e.csv").write_text("r,s,v\na,x,1\nb,y,2\n")
-    assert "--by is missing" in run(*command, "e.csv", code=2)
+    if command != ["inspect"]:
+        Path("e.csv").write_text("r,s,v\na,x,1\nb,y,2\n")
+        assert "--by is missing" in run(*command, "e.csv", code=2)

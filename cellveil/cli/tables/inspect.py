@@ -25,8 +25,10 @@ from cellveil.io.inputs import (
     read_hierarchies,
     read_records,
     read_table,
+    refuse_empty,
     refuse_unnamed,
     split_names,
+    tab_dimensions,
     totals_of,
 )
 from cellveil.jobs.draft import draft
@@ -36,7 +38,7 @@ from cellveil.requests.option import flags_given
 from cellveil.requests.outputs import Facts
 from cellveil.requests.source import Source
 from csp.formats.files import Together
-from csp.rules.inspection import Inspection, inspect_tables
+from csp.rules.inspection import Inspection, inspect_tables, is_fine
 from csp.rules.inspection import inspect as look
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.totals import total_codes
@@ -56,7 +58,7 @@ def inspect(
         option(
             "Dimensions of a table: Size,Region; once for each table.",
             "COLUMNS",
-            default="those of a cross table; else required",
+            default="those of a cross table or of a .tab; else columns alone are described",
         ),
     ] = None,
     source: Rest[Source],
@@ -83,19 +85,23 @@ def inspect(
     for line in () if table is None else (table.guess, *table.own):
         if line:
             say(line)
-    if not wanted:
-        refuse_unnamed(data)
+    if not wanted and source(data=data).tab:
+        wanted = [tab_dimensions(data, source.own["rda"])]
     sources = [source(data=data, by=one, **known) for one in wanted]
     names = {name for one in wanted for name in one}
-    trees = [hierarchy_of(text, names)[1] for text in sources[0].hierarchy]
-    check_outputs({"--summary": summary}, [data, job, sources[0].rda, *map(Path, trees)])
+    whole = source(data=data, by=tuple(sorted(names)), **known)
+    if not wanted:
+        refuse_empty(data)
+        if job is not None or rules or whole.aggregated:
+            refuse_unnamed(data)
+    trees = [hierarchy_of(text, names)[1] for text in whole.hierarchy]
+    check_outputs({"--summary": summary}, [data, job, whole.rda, *map(Path, trees)])
     if job is not None and job.suffix != ".toml":
         refuse(f"--job {str(job)!r} must end with .toml")
     if job is not None and job.exists():
         refuse(f"{str(job)!r} is there already; choose another name, or delete it")
-    if job is None and (more := flags_given(sources[0], _LATER)):
+    if job is None and (more := flags_given(whole, _LATER)):
         refuse(f"{', '.join(more)}: for 'cellveil protect'; leave out, or write a job with --job")
-    whole = source(data=data, by=tuple(sorted(names)), **known)
     found, records, given = _found(sources, whole, rules or None)
     facts = asdict(found)
     texts = {} if job is None else _job_texts(job, whole, records, found, given)
@@ -111,8 +117,12 @@ def inspect(
         if job is None
         else f"The job runs with: cellveil run {job}"
     )
-    first = next(iter(found.tables[0].sensitive))
-    advice = [*_advice(found), *(line for one in sources for line in joinings(one, first))]
+    advice = [*_advice(found)]
+    if sources:
+        first = next(iter(found.tables[0].sensitive))
+        advice += (line for one in sources for line in joinings(one, first))
+    else:
+        following = _first_dimensions(found, whole)
     finish(facts, [*advice, following], show=lambda: _show(found), to=Facts(summary), write=write)
 
 
@@ -196,6 +206,8 @@ def _show(found: Inspection) -> None:
         )  # fmt: skip
     if found.columns:
         console.print(grid)
+    if not found.tables:
+        return
     grid = _grid(("", *(printable(" x ".join(table.by)) for table in found.tables)))
     told: dict[str, list[int | None]] = {
         "cells, margins included": [table.cells for table in found.tables],
@@ -222,9 +234,20 @@ def _advice(found: Inspection) -> Iterator[str]:
         )
     for words in found.problems:
         yield noted(words)
-    largest = max(table.cells for table in found.tables)
+    largest = max((table.cells for table in found.tables), default=0)
     if largest > 50_000:
         yield f"{largest:,} cells: expect a safe pattern in a minute or so, a good one in ten."
+
+
+def _first_dimensions(found: Inspection, source: Source) -> str:
+    """Say that dimensions are to be named, by the example of the first columns that may be some."""
+    taken = (source.value, source.contributor, source.weight, source.shadow)
+    few = [
+        column.name for column in found.columns
+        if column.codes > 1 and column.name not in taken and not is_fine(column, found.records)
+    ]  # fmt: skip
+    example = f", as in --by {','.join(few[:2])}" if few else ""
+    return f"Name the dimensions of a table{example}, to see what rules would mark."
 
 
 def _grid(heads: tuple[str, ...]) -> Grid:

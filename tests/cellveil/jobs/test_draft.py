@@ -153,9 +153,21 @@ m
 def test_cells_are_looked_at_and_the_job_runs(tmp_path: Path, kind: str) -> None:
     """N, A has one contributor and is sensitive to both rules; no other cell is."""
     data, job, facts = (tmp_path / name for name in (f"cells.{kind}", "job.toml", "facts.json"))
-    given = ["--by", "r,s", "--rules", "NK(1,75)", "--rules", "FREQ(3,10)"]
+    given = ["--rules", "NK(1,75)", "--rules", "FREQ(3,10)"]
     if kind == "csv":
-        given += ["--aggregated", "--value", "v", "--count", "n", "--top", "m", "--total", "T"]
+        given += [
+            "--by",
+            "r,s",
+            "--aggregated",
+            "--value",
+            "v",
+            "--count",
+            "n",
+            "--top",
+            "m",
+            "--total",
+            "T",
+        ]
     else:
         (tmp_path / "t.rda").write_text(LAYOUT)
         given += ["--rda", tmp_path / "t.rda"]
@@ -185,3 +197,17 @@ def test_what_is_for_protecting_needs_a_job(data: Path) -> None:
     assert "--memory: for 'cellveil protect'" in found.output
     run(*words, "--job", data.parent / "job.toml")
     assert tomllib.loads((data.parent / "job.toml").read_text())["data"]["memory"] == "4GB"
+
+
+def test_without_dimensions_the_columns_are_described(data: Path) -> None:
+    said = run("inspect", data)
+    assert "48 records" in said
+    rows = {line.split("  ")[0].strip(): line.split() for line in said.splitlines() if line}
+    assert rows["town"][1:3] == ["4", "0"]
+    assert rows["pay"][1:3] == ["48", "0"]
+    assert "as in --by town,wide land" in said
+    assert "987" not in said
+    for more in (["--rules", "P(15,1)"], ["--job", data.parent / "job.toml"]):
+        refused = CliRunner().invoke(app, ["inspect", str(data), *map(str, more)])
+        assert refused.exit_code == 2
+        assert "--by is missing" in refused.output

@@ -137,7 +137,7 @@ def test_no_value_is_kept() -> None:
 @pytest.mark.parametrize(
     ("by", "value", "message"),
     [
-        ([], None, "no dimension"),
+        ([[]], None, "no dimension"),
         (["b"], None, "no column 'b'"),
         (["a"], "c", "c"),
         (["a"], "a", "row 1, column .a.: the text is not a decimal"),
@@ -146,3 +146,11 @@ def test_no_value_is_kept() -> None:
 def test_bad_columns(by: list[str], value: str | None, message: str) -> None:
     with pytest.raises(InputError, match=message):
         csp.inspect({"a": ["x", "y"]}, by, value)
+
+
+def test_columns_are_described_without_a_table() -> None:
+    data = {"town": [*"aabbc", ""], "land": [*"xxxxyy"], "pay": [1, 2, 3, 4, 4, 60]}
+    found = csp.inspect(data)
+    assert (found.records, found.tables, found.linked, found.problems) == (6, (), (), ())
+    facts = [(column.name, column.codes, column.missing) for column in found.columns]
+    assert facts == [("town", 3, 1), ("land", 2, 0), ("pay", 5, 0)]
