@@ -18,6 +18,7 @@ from attacks.bayes.unknown_mechanism import parameter_bounds as parameter_bounds
 from attacks.explanations import Explanation as Explanation
 from attacks.explanations import explain as explain
 from attacks.fibre.consistent_tables import Fibre as Fibre
+from attacks.fibre.kernel_basis import kernel as kernel
 from attacks.published_audit import audit_published as audit_published
 from attacks.published_findings import PublishedAudit as PublishedAudit
 from attacks.release_alone.cell_sums import disclosed_sums as disclosed_sums
