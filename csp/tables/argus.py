@@ -22,6 +22,7 @@ from csp.formats.reading import read_text
 from csp.tables.codes import text_codes
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.hrc import parse_hrc
+from csp.tables.hierarchies.orders import in_order
 
 # Variables with one of these tags hold numbers.
 _NUMBERS = frozenset({"NUMERIC", "WEIGHT", "FREQUENCY", "MAXSCORE", "COSTVAR", "COST", "SHADOW"})
@@ -137,7 +138,7 @@ def hierarchies(
             parents = _digits(variable, codes, root)
             parents |= dict.fromkeys(absent - set(parents), root)
         else:
-            parents = dict.fromkeys(sorted({*codes, *absent}), root)
+            parents = dict.fromkeys(in_order({*codes, *absent}), root)
         found[name] = Hierarchy.from_parents(parents, total=root)
     return found
 

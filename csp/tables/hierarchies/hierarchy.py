@@ -126,7 +126,8 @@ class Hierarchy(metaclass=Guided):
     def from_columns(cls, data: Any, columns: Sequence[str], total: str = "Total") -> Hierarchy:
         """Hierarchy of nested columns, such as sector, branch, activity.
 
-        Siblings come in sorted order, so that the result does not depend on the order of rows.
+        Siblings come sorted, bands of numbers by where they begin, so that the result does not
+        depend on the order of rows.
 
         Parameters
         ----------

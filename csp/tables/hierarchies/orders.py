@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -37,10 +38,37 @@ def category_orders(data: Any, names: Sequence[str]) -> dict[str, tuple[str, ...
     return {name: _texts(codes) for name, codes in found.items() if codes is not None}
 
 
+# "5-9", "250+", "<10" and "65 and over", but not "01", "10.2" or "1 000-4 999".
+_BAND = re.compile(r"\s*(<=|>=|[<\u2264>\u2265]?)\s*(0|[1-9][0-9]{0,17})(?![.,\s\u2019']?[0-9])")
+
+_SIDES = {"<": -1, "<=": -1, "\u2264": -1, ">": 1}
+
+
 def in_order(codes: Iterable[str], order: Sequence[str] = ()) -> list[str]:
-    """Sort codes: those of an order first, in it, then all others by their text."""
+    """Sort codes: those of an order first, in it, then all others.
+
+    Others are sorted by their text; bands of numbers, as of ages and sizes, by where they begin,
+    and then codes without a digit, such as "unknown". Codes of classifications begin with a letter
+    or a zero or have points, and so their parts stay together: DE1, DE11, DE2.
+    """
     place: Mapping[str, int] = {code: i for i, code in enumerate(order)}
-    return sorted(codes, key=lambda code: (place.get(code, len(place)), code))
+    codes = [*codes]
+    begins = {code: _begin(code) for code in codes if code not in place}
+    if not all(begin or not re.search(r"\d", code) for code, begin in begins.items()):
+        begins = {}
+    last = max(filter(None, begins.values()), default=(0, 0))[0] + 1, 0
+
+    def rank(code: str) -> tuple[Any, ...]:
+        numbers = [int(text) for text in re.findall("[0-9]{1,18}", code)] if begins else []
+        return place.get(code, len(place)), begins.get(code) or last, numbers, code
+
+    return sorted(codes, key=rank)
+
+
+def _begin(code: str) -> tuple[int, int] | None:
+    """Where a band of numbers begins: at a number, below it (-1) or above it (1)."""
+    found = _BAND.match(code)
+    return None if found is None else (int(found[2]), _SIDES.get(found[1], 0))
 
 
 def _texts(codes: Sequence[Any]) -> tuple[str, ...]:

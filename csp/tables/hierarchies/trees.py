@@ -8,6 +8,7 @@ from typing import Any
 from csp.errors import InputError
 from csp.tables.codes import text_codes
 from csp.tables.columns import read_columns
+from csp.tables.hierarchies.orders import in_order
 
 MAX_DEPTH = 100
 """Most levels below a total. Classifications have at most a dozen; more are a damaged file."""
@@ -134,7 +135,7 @@ def parents_of_columns(data: Any, columns: Sequence[str], total: str) -> dict[st
                 )
                 raise InputError(msg)
             above = code
-    return dict(sorted(parents.items()))
+    return {code: parents[code] for code in in_order(parents)}
 
 
 def _walk(tree: Any, above: str, total: str, parents: dict[str, str], depth: int) -> None:

@@ -43,7 +43,7 @@ class MicrodataOptions:
         cells as shares.
     hierarchies : mapping of str to Hierarchy, optional
         For columns of `by`. Others are flat, their codes in the order of the column's categories,
-        if it is categorical, and otherwise sorted.
+        if it is categorical, and otherwise sorted, bands of numbers by where they begin.
     negative : {"error", "abs", "shift", "split"}
         Negative values: refused, or allowed. Cells are always sums of the values as they are;
         the rules see absolute contributions ("abs"), contributions less the smallest one of the
