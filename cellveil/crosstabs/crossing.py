@@ -295,8 +295,10 @@ def _read(given: Any, argument: str) -> tuple[NDArray[Any], tuple[str, ...] | No
             "frame.select(expression).to_series()"
         )
         raise InputError(msg)
-    if library == "pandas":
-        frame = given.to_frame("c")
+    if library == "pandas" and getattr(given, "ndim", 0) == 1:
+        import pandas as pd
+
+        frame = pd.Series(given).to_frame("c")  # an index or an array of pandas is a column, too
     elif library == "polars":
         frame = given.alias("c").to_frame()
     elif library == "pyarrow":

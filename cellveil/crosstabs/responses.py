@@ -93,10 +93,16 @@ def responses_of(values: Sequence[str], aggfunc: Any, normalize: Any) -> tuple[R
     Raises
     ------
     InputError
-        For a function that is not a count, sum or mean, with the reason; shares of means; and
-        values without a function, or a function without values.
+        For a function that is not a count, sum or mean, with the reason; shares of means; values
+        without a function, or a function without values; and values called like the counts.
     """
     share = _share_of(normalize)
+    if COUNT in values:
+        msg = (
+            f"values= names a column {COUNT!r}, which is what the table of counts is called; "
+            "rename the column"
+        )
+        raise InputError(msg)
     if isinstance(aggfunc, Mapping):
         msg = (
             "aggfunc takes a function or a list of them, for all values; make a table of each value"

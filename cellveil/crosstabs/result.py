@@ -20,7 +20,8 @@ class Crosstab(Figures):
         Raises
         ------
         InputError
-            If openpyxl is not installed, or the file cannot be written.
+            If openpyxl is not installed, a dimension is called like a figure of the table or
+            "status", or the file cannot be written.
         """
         write_crosstabs(Path(path), {title or "table": self})
 
@@ -41,6 +42,7 @@ class Crosstab(Figures):
         ----------
         path : path
             ``survey.json``; of several tables each has its name in it: ``survey-turnover.json``.
+            Names that files cannot tell apart are numbered.
 
         Returns
         -------
@@ -54,9 +56,15 @@ class Crosstab(Figures):
         """
         whole = Path(path)
         several = len(self.protected) > 1
-        found = []
+        found: list[Path] = []
+        taken: set[str] = set()
         for name, one in self.protected.items():
-            safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in name)
+            plain = "".join(c if c.isalnum() or c in "-_." else "_" for c in name)
+            safe, number = plain, 1
+            while safe.lower() in taken:  # "pay+bonus" and "pay bonus" would be one file
+                number += 1
+                safe = f"{plain}-{number}"
+            taken.add(safe.lower())
             to = whole.with_name(f"{whole.stem}-{safe}{whole.suffix}") if several else whole
             write_protected(one, to)
             found.append(to)

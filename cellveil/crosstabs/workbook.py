@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cellveil.io.cross_sheets import MARKED, Sheet
 from cellveil.io.excel import check_excel, title_of, write_sheets
+from csp.errors import InputError
 from csp.formats.files import Together
 from csp.tables.codes import Labels
 from csp.tables.cross.html import EMPTY, SUPPRESSED
@@ -35,7 +36,8 @@ def write_crosstabs(
     Raises
     ------
     InputError
-        If openpyxl is not installed, or the file cannot be written.
+        If openpyxl is not installed, a dimension is called like a column of the list of cells, or
+        the file cannot be written.
     """
     check_excel()
     sheets: list[Sheet] = []
@@ -68,7 +70,13 @@ def _columns(table: Figures) -> dict[str, list[Any]]:
     columns: dict[str, list[Any]] = {
         name: list(labels.column(d)) for d, name in enumerate(release.names)
     }
-    for one in table.shown:
-        columns[str(one.response)] = [None if f is None else float(f) for f in one.exact]
-    columns["status"] = ["x" if gone else "s" for gone in table.pattern.tolist()]
-    return columns
+    own: dict[str, list[Any]] = {
+        str(one.response): [None if f is None else float(f) for f in one.exact]
+        for one in table.shown
+    }
+    own["status"] = ["x" if gone else "s" for gone in table.pattern.tolist()]
+    clash = [name for name in columns if name in own]
+    if clash:
+        msg = f"the list of cells has a column {clash[0]!r} of its own; rename that dimension"
+        raise InputError(msg)
+    return columns | own

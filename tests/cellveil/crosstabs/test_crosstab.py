@@ -203,6 +203,15 @@ def test_one_way_tables_and_weights():
             assert value == pytest.approx(by_hand, rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    "kind", [pd.Categorical, pd.Index, pd.array, lambda c: pd.Categorical(c, categories=[*"zyxw"])]
+)
+def test_arrays_of_pandas_are_columns(kind):
+    sizes = survey()["size"].astype(str)
+    found = crosstab(kind(sizes), rules="FREQ(3,10)").to_frame()["count"]
+    assert found.drop("Total").to_dict() == sizes.value_counts().to_dict()
+
+
 def test_an_earlier_table_is_kept():
     data = survey()
     before = crosstab(data.region, data["size"], rules="FREQ(20,10)")
@@ -241,6 +250,9 @@ def test_contributors_are_counted_once():
         (lambda d: crosstab(d.region, d["size"], rules=RULES, margins=True), "always part"),
         (lambda d: crosstab(d.region, where=d.pay, rules=RULES), "not true or false"),
         (lambda d: crosstab(3, rules=RULES), "index is a int"),
+        (lambda d: crosstab(pd.Timestamp(0), rules=RULES), "index is a Timestamp"),
+        (lambda d: crosstab(d.region, None, d.pay.rename("count"), aggfunc="mean", rules=RULES),
+         "what the table of counts is called"),
         (lambda d: crosstab(d.region, d["size"], rules=RULES).to_frame("polars", mark="x"),
          "only frames of pandas hold"),
         (lambda d: crosstab(d.region[d.pay < 0], rules=RULES), "no records"),
@@ -282,6 +294,23 @@ def test_no_output_holds_a_suppressed_value(tmp_path):
         "table count", "table sum of pay", "table mean of pay", "table cells", "facts",
     ]  # fmt: skip
     assert found.to_frame(mark="x").isin(["x"]).to_numpy().sum() == 3 * found.pattern.sum()
+
+
+@pytest.mark.parametrize("name", ["count", "status"])
+def test_codes_are_not_overwritten_on_a_sheet(name, tmp_path):
+    pytest.importorskip("openpyxl")
+    found = crosstab(name, data=survey().rename(columns={"region": name}), rules=RULES)
+    with pytest.raises(InputError, match=f"a column '{name}' of its own; rename that dimension"):
+        found.to_excel(tmp_path / "t.xlsx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_every_table_has_a_file_of_its_own(tmp_path):
+    data = survey().assign(**{"a b": lambda d: d.pay, "a_b": lambda d: 2 * d.pay, "A+B": 1})
+    found = crosstab("region", None, ["a b", "a_b", "A+B"], data=data, rules="FREQ(2,10)")
+    paths = found.write(tmp_path / "t.json")
+    totals = [int(read_release(path)[0].published[-1]) for path in paths]
+    assert totals == [data.pay.sum(), 2 * data.pay.sum(), len(data)]
 
 
 def test_what_is_written_comes_back(tmp_path):
