@@ -86,8 +86,8 @@ def report(
     release : Release
     mechanism : Mechanism or callable, optional
         If the attacker knows the algorithm: for `matching` and `posterior`. Rules that look at one
-        cell at a time also judge `disclosed_sums`. A function (see `attacks.matching`) is for
-        `matching` alone, with `width` as the width that it promises.
+        cell at a time also judge `disclosed_sums` of counts. A function (see `attacks.matching`) is
+        for `matching` alone, with `width` as the width that it promises.
     knowledge : sequence of Knowledge, optional
         What contributors know (`attacks.knowledge_of`): for `insiders` and `smallest_coalition`.
     counts : (n,) int, optional
@@ -200,7 +200,8 @@ def _sums(setting: _Setting, clock: Clock) -> _Found:
     rule = None
     if isinstance(setting.mechanism, Mechanism):
         rules = as_rule(setting.mechanism.rules)
-        rule = rules if rules.cellwise else None
+        # What a rule asks of a cell is seen where its units are contributors.
+        rule = rules if rules.cellwise and setting.release.of_counts else None
     found = disclosed_sums(setting.release, rule, integer=setting.integer, time_limit=clock.seconds)
     known = [one for one in found if one.disclosed]
     verdict = f"{len(known)} sums of suppressed cells are disclosed"

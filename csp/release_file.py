@@ -36,7 +36,7 @@ _MOST_DECIMALS = 30
 
 _KEYS = {
     "format": True, "cells": True, "cells_sha256": False, "names": True, "roots": True,
-    "scale": True, "relations": True, "mechanism": False,
+    "scale": True, "relations": True, "mechanism": False, "of_counts": False,
 }  # fmt: skip
 
 
@@ -94,6 +94,8 @@ def write_release(
             "coefficients": matrix.data.tolist(),
         },
     }
+    if not release.of_counts:
+        facts["of_counts"] = False
     if mechanism is not None:
         facts["mechanism"] = mechanism.to_dict()
     with joined(files) as group:
@@ -198,6 +200,7 @@ def read_release(path: str | os.PathLike[str]) -> tuple[Release, Mechanism | Non
     release = Release(
         values, pattern, matrix, lower, upper, labels, facts["scale"], tuple(facts["names"]),
         tuple(facts["roots"]), empty if empty.any() else None,
+        of_counts=facts.get("of_counts", True),
     )  # fmt: skip
     told = facts.get("mechanism")
     try:
@@ -229,6 +232,7 @@ def _read_facts(path: str | os.PathLike[str]) -> dict[str, Any]:
     need("roots", texts and len(roots) == len(names), f"a list of {len(names)} texts, one a name")
     whole = type(scale) is int and 0 <= scale <= _MOST_DECIMALS
     need("scale", whole, f"a whole number from 0 to {_MOST_DECIMALS}")
+    need("of_counts", type(facts.get("of_counts", True)) is bool, "true or false")
     need("relations", isinstance(facts["relations"], dict), "an object")
     return facts
 

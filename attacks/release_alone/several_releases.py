@@ -188,7 +188,7 @@ def union_of(releases: Sequence[Release]) -> tuple[list[Release], Release, tuple
     bound_by = np.zeros((2, n), dtype=np.int64)
     union = Release(
         published, np.ones(n, dtype=bool), frame.relations, lower, upper, frame.labels,
-        frame.scale, frame.names, frame.roots,
+        frame.scale, frame.names, frame.roots, of_counts=frame.counts,
     )  # fmt: skip
     for r, (release, place) in enumerate(zip(scaled, places, strict=True)):
         open_cells = place[~release.pattern]
@@ -238,7 +238,7 @@ def _structure(release: Release) -> Table:
     return Table(
         np.zeros(n, dtype=np.int64), release.relations, np.full(n, -UNBOUNDED),
         np.full(n, UNBOUNDED), release.labels, release.scale, names=release.names,
-        roots=release.roots,
+        roots=release.roots, counts=release.of_counts,
     )  # fmt: skip
 
 

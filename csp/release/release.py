@@ -59,6 +59,10 @@ class Release(metaclass=Guided):
         Number of contributors of each cell, where that is published; -1 where it is not.
     notes : tuple of str
         How a table that somebody else published was read.
+    of_counts : bool
+        Whether a unit of a cell may be a contributor, so that rules which ask for their number can
+        judge values that agree with the release. Not so for sums of values, and for counts under
+        weights or of records whose contributors are named: the number is not published there.
     """
 
     published: Ints
@@ -76,6 +80,7 @@ class Release(metaclass=Guided):
     unavailable: Bools | None = None
     counts: Ints | None = None
     notes: tuple[str, ...] = ()
+    of_counts: bool = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "labels", Labels.of(self.labels))
@@ -98,7 +103,7 @@ class Release(metaclass=Guided):
         arrays[0].flags.writeable = False
         return cls(
             arrays[0], flags, table.relations, arrays[1], arrays[2], table.labels,
-            scale, table.names, table.roots, table.structural,
+            scale, table.names, table.roots, table.structural, of_counts=table.countable,
         )  # fmt: skip
 
     @classmethod
@@ -186,6 +191,7 @@ class Release(metaclass=Guided):
         return Table(
             full, self.relations, self.lower, self.upper, self.labels, self.scale,
             names=self.names, roots=self.roots, structural=self.structural,
+            counts=self.of_counts,
         )  # fmt: skip
 
     @property

@@ -55,6 +55,7 @@ class Perturbed(metaclass=Guided):
         return Release(
             nothing, open_cells, table.relations, lower, upper, table.labels, table.scale,
             table.names, table.roots, table.structural, ranged=open_cells, notes=(words,),
+            of_counts=table.countable,
         )  # fmt: skip
 
 

@@ -194,14 +194,9 @@ class AnyOf(Rule):
 def is_count_table(table: Table) -> bool:
     """Whether every unit of a cell is one contributor."""
     people = table.contributors
-    if people is None:
-        return table.counts
-    # Weights that were named may be other than 1, even where none is.
-    plain = table.counts and table.scale == 0
-    plain = plain and people.opposite is None and people.weighted is None
-    # Contributors who are named may have several records in a cell, even where none has.
-    plain = plain and people.ids is None
-    return plain and np.array_equal(people.count, table.values)
+    if people is None or not table.countable:
+        return table.countable
+    return table.scale == 0 and np.array_equal(people.count, table.values)
 
 
 def counts_of(table: Table, *, weighted: bool = False) -> Ints:

@@ -158,6 +158,19 @@ class Table(metaclass=Guided):
     # ---- facts ---------------------------------------------------------------------------------
 
     @property
+    def countable(self) -> bool:
+        """Whether a unit of a cell may be a contributor, by what was said of the data.
+
+        Weights that were named may be other than 1, even where none is. Contributors who are named
+        may have several records in a cell, even where none has.
+        """
+        people = self.contributors
+        named = people is not None and (
+            people.opposite is not None or people.weighted is not None or people.ids is not None
+        )
+        return self.counts and not named
+
+    @property
     def n_cells(self) -> int:
         """Number of cells, margins included."""
         return len(self.values)

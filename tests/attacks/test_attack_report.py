@@ -36,7 +36,7 @@ from attacks.attack_findings import CUT_SHORT, NOT_RUN, RAN
 from cellveil.cli.app import app
 from csp import Decoys, InputError, Mechanism, MinFrequency, PPercent, Table
 from csp.release.release import Release
-from csp.release_file import write_release
+from csp.release_file import read_release, write_release
 from tests.support.shared import examples
 from tests.support.strategies import frequency_2d
 
@@ -151,6 +151,36 @@ def test_a_mechanism_that_cannot_have_made_the_release_is_told() -> None:
         for attack in ("matching", "posterior"):
             assert found[attack].status == NOT_RUN
             assert words in found[attack].reason
+
+
+NOT_COUNTS: dict[str, dict[str, Any]] = {
+    "sums": {"value": "v"}, "sums with decimals": {"value": "half"},
+    "counts under weights": {"weight": "half"}, "counts of records": {"contributor": "firm"},
+}  # fmt: skip
+"""Tables whose cells are no numbers of contributors."""
+
+
+@pytest.mark.parametrize("kind", NOT_COUNTS)
+def test_values_are_not_judged_as_numbers_of_contributors(kind: str, tmp_path: Path) -> None:
+    cells = [(r, c) for r in "abc" for c in "xyz" for _ in range(2 + (r + c in ("ax", "by")))]
+    records = {
+        "r": [r for r, _ in cells], "c": [c for _, c in cells], "firm": range(len(cells)),
+        "v": [1] * len(cells), "half": [1.5] * len(cells),
+    }  # fmt: skip
+    table = Table.from_microdata(records, ["r", "c"], **NOT_COUNTS[kind])
+    mechanism = Mechanism("FREQ(3,40)")
+    release = mechanism.protect(table).release
+    assert release.pattern.any()
+    path, _ = write_release(release, tmp_path / "one.json", mechanism)
+    read, told = read_release(path)
+    for one, how in ((release, mechanism), (read, told)):
+        assert not one.of_counts
+        found = report(one, how, prior=normal_counts(3, 2))
+        assert "look at contributors" in found["matching"].reason
+        assert "contributors" in found["posterior"].reason
+        assert "sensitive" not in found["disclosed_sums"].verdict
+    counts = Table.from_microdata(records, ["r", "c"])
+    assert Release.of(counts, release.pattern).of_counts
 
 
 def test_decoys_are_weighed_without_a_prior() -> None:

@@ -103,6 +103,7 @@ def test_no_suppressed_value_gets_into_a_file(tmp_path: Path) -> None:
         ("{", "", "not JSON"),
         ('"roots": [', '"roots": ["x", ', "a list of 2 texts"),
         ('"rules"', '"rule"', "unknown key 'rule'"),
+        ('"scale"', '"of_counts": 1, "scale"', "'of_counts' must be true or false"),
     ],
 )
 def test_broken_json_is_named(tmp_path: Path, old: str, new: str, words: str) -> None:
