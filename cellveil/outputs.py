@@ -77,7 +77,7 @@ def report(
     from cellveil.report.skeleton import write_page
 
     page = _ending(path, ".html")
-    found = attacked(protected, Clock.of(time_limit), stated=False) if attack else None
+    found = attacked(protected, Clock.of(time_limit)) if attack else None
     facts = report_facts(protected, title=title, attacks=found, reveal=reveal)
     write_page(page, report_page(protected, facts), facts)
 

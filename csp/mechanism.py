@@ -177,6 +177,9 @@ class Protected(metaclass=Guided):
         How the decoys of the mechanism's defence were used; not for publication.
     ranges : Ranges or None
         The intervals that are published in place of blanks, if they were asked for.
+    stated : bool
+        Whether single cells were spoken of (an earlier release, what is public, a-priori
+        information), so that the mechanism alone does not make this pattern again.
     """
 
     table: Table
@@ -187,6 +190,7 @@ class Protected(metaclass=Guided):
     release: Release
     defended: Defended | None = None
     ranges: Ranges | None = None
+    stated: bool = False
 
     @property
     def pattern(self) -> Bools:
@@ -543,8 +547,11 @@ def protect_table(
     problem = mechanism.problem(table)
     if len(apriori):
         problem = mechanism.amended(problem, apriori)
+    stated = public is not None or len(apriori) > 0
     if keep is not None:
-        problem = problem.keeping(_earlier(keep).suppressed_in(table))
+        kept = _earlier(keep).suppressed_in(table)
+        stated = stated or bool(kept.any())
+        problem = problem.keeping(kept)
     if public is not None:
         problem = problem.publishing(public)
     integer = mechanism.attacker_is_integer(table)
@@ -556,6 +563,7 @@ def protect_table(
             mechanism, problem, integer=integer, time_limit=clock.seconds, **options
         )
     )
+    protected = replace(protected, stated=stated)
     if not intervals:
         return protected
     return replace(

@@ -16,7 +16,7 @@ from csp.audits.audit import audit
 from csp.audits.intervals import intervals
 from csp.clock import UNLIMITED, Clock
 from csp.decoys.width import Wide
-from csp.errors import InputError, NoContributors, OutOfTime
+from csp.errors import InputError, NoContributors, OutOfTime, argument
 from csp.exact import Bools, Ints, units_text
 from csp.mechanism import Mechanism
 from csp.problem.problem import Problem
@@ -309,6 +309,13 @@ def _check_published(release: Release, mechanism: Mechanism, table: Table, fixed
             "the contributions"
         )
         raise InputError(msg) from error
+    if not release.of_counts and mechanism.singletons is not False:
+        msg = (
+            "where cells are sums, the mechanism guards against contributors who are alone in some "
+            "unless told otherwise, and a release does not hold who these are; if it did not, say "
+            f"so ({argument('singletons', value=False)})"
+        )
+        raise InputError(msg)
     open_cells = ~release.pattern
     if mechanism.cellwise and (primary & open_cells).any():
         i = int(np.argmax(primary & open_cells))

@@ -186,7 +186,7 @@ def _solved(
     found = None
     if job.output.shown.attacks:
         phase(f"attacking {', '.join(names)}")
-        found = attacked(protected, clock, stated=stated)
+        found = attacked(protected, clock)
     with naming(said):
         told = past.told(names, protected, clock)
     said_of = (*kept.told, *kept.worked_out(protected, "by_hand"), *told)

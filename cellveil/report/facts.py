@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -122,17 +123,19 @@ def _shared(
     }
 
 
-def attacked(protected: Protected, clock: Clock, *, stated: object) -> AttackReport | None:
+def attacked(protected: Protected, clock: Clock) -> AttackReport | None:
     """Attack what would be published, in the time that is left and a second at least.
 
-    With a-priori information, which is `stated`, the mechanism alone does not make this pattern
-    again.
+    The attacker knows the mechanism, and whether it guarded against lone contributors, unless it
+    alone does not make this pattern again.
     """
     if not protected.pattern.any():
         return None
     from attacks import report
 
-    rerun = None if stated else protected.mechanism
+    guarded = "singletons" in protected.guards
+    known = replace(protected.mechanism, singletons=guarded)
+    rerun = None if protected.stated else known
     return report(protected.release, rerun, time_limit=max(clock.left, 1.0))
 
 

@@ -34,7 +34,9 @@ from attacks import (
 from attacks.algorithm_known.network_search import NetworkSearch
 from attacks.attack_findings import CUT_SHORT, NOT_RUN, RAN
 from cellveil.cli.app import app
-from csp import Decoys, InputError, Mechanism, MinFrequency, PPercent, Table
+from cellveil.report.facts import attacked
+from csp import Decoys, InputError, Manual, Mechanism, MinFrequency, PPercent, Table
+from csp.clock import UNLIMITED
 from csp.release.release import Release
 from csp.release_file import read_release, write_release
 from tests.support.shared import examples
@@ -181,6 +183,36 @@ def test_values_are_not_judged_as_numbers_of_contributors(kind: str, tmp_path: P
         assert "sensitive" not in found["disclosed_sums"].verdict
     counts = Table.from_microdata(records, ["r", "c"])
     assert Release.of(counts, release.pattern).of_counts
+
+
+@pytest.mark.parametrize("contributors", [True, False])
+def test_lone_contributors_who_were_guarded_against_are_not_forgotten(contributors: bool) -> None:
+    cells = [(r, c, v) for r in "ab" for c in "xyz" for v in (2, 3)[: 1 + (c == "z")]]
+    values = {
+        "r": [r for r, *_ in cells],
+        "c": [c for _, c, _ in cells],
+        "v": [v for *_, v in cells],
+    }
+    table = Table.from_microdata(values, ["r", "c"], "v")
+    if not contributors:
+        table = table.replace(contributors=None)
+    protected = Mechanism(Manual([("a", "z")], width=3)).protect(table)
+    assert ("singletons" in protected.guards) == contributors
+    found = attacked(protected, UNLIMITED)
+    assert found is not None
+    assert (found["matching"].status == NOT_RUN) == contributors
+    plain = report(protected.release, protected.mechanism)["matching"]
+    assert "alone in some" in plain.reason
+
+
+def test_what_was_kept_is_no_work_of_the_mechanism() -> None:
+    table = Table.from_array(INNER)
+    first = MECHANISM.protect(table)
+    early = Release.of(table, first.pattern | (table.values == 33))
+    for keep in (early, None, Release.of(table, np.zeros(table.n_cells, bool))):
+        found = attacked(MECHANISM.protect(table, keep=keep), UNLIMITED)
+        assert found is not None
+        assert (found["matching"].status == NOT_RUN) == (keep is early)
 
 
 def test_decoys_are_weighed_without_a_prior() -> None:

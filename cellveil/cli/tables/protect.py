@@ -200,7 +200,7 @@ def _protected(
         found = None
         if shown.attacks:
             meter.phase("attacking what would be published")
-            found = attacked(result, clock, stated=stated)
+            found = attacked(result, clock)
         again = None
         if files.reread:
             meter.phase("reading the data once more")
