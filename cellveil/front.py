@@ -150,6 +150,7 @@ def _answering(ctx: Any, command: Callable[[], Any]) -> Iterator[None]:
         found = message_of(error, options_of(command()), program=program)
         if found is None:
             _name_owners(error, ctx.find_root().command)
+            _say_what_is_missing(error)
             _shorten(error)
             raise
         message, code = found
@@ -176,6 +177,13 @@ def _name_owners(error: Any, program: Any) -> None:
         *more, last = owners
         error.message = f"{option} is an option of {', '.join(more)}{' and ' if more else ''}{last}"
         error.possibilities = None
+
+
+def _say_what_is_missing(error: Any) -> None:
+    """Have a required option that was not given say what it is, as help does."""
+    words = getattr(getattr(error, "param", None), "help", None)
+    if type(error).__name__ == "MissingParameter" and words:
+        error.message = words
 
 
 def _named(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:

@@ -131,6 +131,18 @@ def test_an_option_of_other_commands_names_them() -> None:
     assert tried > 30
 
 
+def test_what_is_required_is_explained_where_it_is_missing() -> None:
+    asked = 0
+    for words, command in commands().items():
+        missing = next((param for param in command.params if param.required), None)
+        if missing is not None:
+            found = CliRunner().invoke(app, [*words])
+            assert found.exit_code == 2
+            assert " ".join(missing.help.split()) in " ".join(found.output.split()), words
+            asked += 1
+    assert asked > 10
+
+
 def test_an_option_that_nobody_has_names_its_neighbours() -> None:
     said = CliRunner().invoke(app, ["protect", "x.csv", "--stricd"]).output
     assert "--strict" in said
