@@ -73,7 +73,10 @@ def write_release(
     """
     target = Path(path)
     if target.suffix != ".json":
-        msg = f"{str(path)!r} must end with .json"
+        msg = (
+            f"{str(path)!r} must end with .json: it is what attacks and later releases read; the "
+            "published table is given by to_frame() and to_excel()"
+        )
         raise InputError(msg)
     taken = set(_EXTRA) & set(release.names)
     if taken:
