@@ -203,13 +203,14 @@ def _written(job: Job, one: _Solved, places: Mapping[str, Path], files: Together
         for intervals in set(shown.values())
     }
     mine = []
-    for named, table in zip(group, tables, strict=True):
+    linked = len(tables) > 1
+    parts = [(table, _rows(protected.table, table)) if linked else None for table in tables]
+    for named, part in zip(group, parts, strict=True):
         for form in output.format:
             path = places[named.name + FORMATS[form]]
             write_result(
-                path, protected, _part(protected.table, table, columns[shown[form]]), form=form,
-                reveal=reveal, structure=output.structure, house=output.house, files=files,
-                part=(table, _rows(protected.table, table)) if len(group) > 1 else None,
+                path, protected, _part(columns[shown[form]], part), form=form, reveal=reveal,
+                structure=output.structure, part=part, house=output.house, files=files,
             )  # fmt: skip
             mine.append(path)
     names = tuple(named.name for named in group)
@@ -217,9 +218,8 @@ def _written(job: Job, one: _Solved, places: Mapping[str, Path], files: Together
         page = places["+".join(names) + ".html"]
         title = output.house.title or ", ".join(names)
         told = report_facts(protected, title=title, attacks=one.attacks, reveal=reveal)
-        several = zip(names, tables, strict=True) if len(group) > 1 else ()
-        parts = [(name, table, _rows(protected.table, table)) for name, table in several]
-        write_page(page, report_page(protected, told, parts=parts), told, files)
+        several = [(name, *part) for name, part in zip(names, parts, strict=True) if part]
+        write_page(page, report_page(protected, told, parts=several), told, files)
         mine += [page, page.with_suffix(".json")]
     return Done(names, protected, tuple(mine), one.told)
 
@@ -256,10 +256,11 @@ def _rows(whole: Table, table: Table) -> Ints:
     return Labels.of(whole.labels).places(labels_within(table, whole.names, roots))
 
 
-def _part(whole: Table, table: Table, columns: dict[str, Any]) -> dict[str, Any]:
-    """Rows of a linked table that are those of one of its tables, with its dimensions."""
-    if whole.names == table.names and whole.n_cells == table.n_cells:
+def _part(columns: dict[str, Any], part: tuple[Table, Ints] | None) -> dict[str, Any]:
+    """Rows of a linked table that are those of one of its tables, with its dimensions, as there."""
+    if part is None:
         return columns
-    rows = _rows(whole, table).tolist()
-    kept = [*table.names, *(name for name in columns if name not in whole.names)]
+    table, places = part
+    rows, names = places.tolist(), list(columns)
+    kept = [*table.names, *names[names.index("value") :]]
     return {name: [columns[name][row] for row in rows] for name in kept}

@@ -93,6 +93,24 @@ def test_tables_of_the_same_data_are_protected_as_one(job: Path) -> None:
     assert any(row["status"] == "x" for rows in parts.values() for row in rows)
 
 
+def test_rows_of_linked_tables_stand_as_in_each_table_alone(job: Path) -> None:
+    """The first table has all dimensions, in the order of links: its cells are all of these."""
+    text = JOB.replace('"region", "sector"', '"region", "size"').replace(
+        '"size", "region"', '"size"'
+    )
+    job.write_text(text.replace("report = true", 'format = ["csv", "xlsx"]'))
+    (job.parent / "region.hrc").write_text("S\nNorth\n@N2\n@N1\n")
+    tree = csp.Hierarchy.from_hrc(job.parent / "region.hrc")
+    (done,) = run_job(read_job(job))
+    for name, by in zip(done.names, (["region", "size"], ["size"]), strict=True):
+        table = csp.Table.from_microdata(
+            job.parent / "survey.csv", by, hierarchies={"region": tree} if len(by) > 1 else None
+        )
+        rows = rows_of(job.parent / "published" / f"{name}.csv")
+        assert tuple(tuple(row[column] for column in by) for row in rows) == tuple(table.labels)
+        assert len(by) == 1 or tuple(table.labels) != tuple(sorted(table.labels))
+
+
 def test_intervals_in_place_of_blanks_are_those_of_python(job: Path) -> None:
     job.write_text(JOB.replace("intervals = true", 'publish = "intervals:25"'))
     done = run_job(read_job(job))[0].protected
