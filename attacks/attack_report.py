@@ -18,7 +18,7 @@ from attacks.algorithm_known.attack_run import OPEN, SAFE, UNSAFE
 from attacks.algorithm_known.matches import Algorithm
 from attacks.algorithm_known.matching_attack import matching
 from attacks.algorithm_known.matching_results import UNJUDGED, Matching
-from attacks.algorithm_known.public_view import check_callable
+from attacks.algorithm_known.views.checks import check_callable
 from attacks.attack_findings import CUT_SHORT, NOT_RUN, RAN, AttackReport, Ends, Finding
 from attacks.bayes.posterior import posterior
 from attacks.bayes.priors import Prior, uniform

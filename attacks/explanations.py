@@ -10,7 +10,7 @@ from math import ceil, floor
 import numpy as np
 
 from attacks.algorithm_known.excluded_values import Survivors, survivors_of
-from attacks.algorithm_known.public_view import check_mechanism
+from attacks.algorithm_known.views.checks import check_mechanism
 from attacks.descriptions import cell_name, joined, number, position, relation_name
 from attacks.release_alone.bound_proofs import Equation, Proof, ends, shortened
 from attacks.release_alone.disclosed_cells import combination, determined

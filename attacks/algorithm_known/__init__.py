@@ -1,7 +1,7 @@
 """The matching attack: the attacker knows the algorithm and rules out tables with its help.
 
-`public_view` is the release seen through the mechanism. `match_tests` decide whether a table would
-have been published with the same pattern, with the help of what was proved of other tables
+`views` are the release seen through the mechanism. `match_tests` decide whether a table would have
+been published with the same pattern, with the help of what was proved of other tables
 (`carried_proofs`) and a search for a `preferred_pattern`; `network_search`, compiled in
 `network_enumeration`, decides for many tables at once, in tables of more than 64 cells by way of
 `large_network_search`; `matches` chooses among the tests, and lists the matches of any algorithm.

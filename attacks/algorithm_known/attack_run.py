@@ -19,7 +19,7 @@ from attacks.algorithm_known.match_tests import MatchTest, ReferenceTest
 from attacks.algorithm_known.matches import match_test_of
 from attacks.algorithm_known.network_enumeration import HULL, MATCHES, VALUES
 from attacks.algorithm_known.network_search import NetworkSearch
-from attacks.algorithm_known.public_view import BlackBoxView, PublicView, View
+from attacks.algorithm_known.views.public_view import BlackBoxView, PublicView, View
 from attacks.fibre.samples import Draws, draw
 from csp.clock import Clock
 from csp.errors import OutOfTime

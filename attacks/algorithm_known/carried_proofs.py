@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from attacks.algorithm_known.public_view import PublicView
+from attacks.algorithm_known.views.public_view import PublicView
 from csp.attacker.kernel_simplex import KEEPS, UNDECIDED, KernelForm
 from csp.audits.audit import audit
 from csp.clock import Clock

@@ -8,7 +8,7 @@ import numpy as np
 
 from attacks.algorithm_known.match_tests import published_as
 from attacks.algorithm_known.matches import match_test_of
-from attacks.algorithm_known.public_view import PublicView
+from attacks.algorithm_known.views.public_view import PublicView
 from attacks.descriptions import cell_name, number
 from attacks.fibre.consistent_tables import check_size
 from csp.clock import UNLIMITED, Clock
@@ -131,7 +131,7 @@ def survivors_of(
     ------
     InputError
         If more tables are consistent than max_tables, infinitely many are, or the mechanism
-        contradicts the release (see `attacks.algorithm_known.public_view.PublicView.of`).
+        contradicts the release (see `attacks.algorithm_known.views.public_view.PublicView.of`).
     OutOfTime
         If the time ran out before every table was tested.
     """

@@ -17,7 +17,8 @@ from attacks.algorithm_known.network_search import (
     NetworkSearch,
     pattern_test_of,
 )
-from attacks.algorithm_known.public_view import PublicView, ValueRules
+from attacks.algorithm_known.views.public_view import PublicView
+from attacks.algorithm_known.views.value_answers import ValueRules
 from csp.attacker.flow import as_network
 from csp.attacker.view import View
 from csp.clock import UNLIMITED, Clock

@@ -15,7 +15,7 @@ import numpy as np
 
 from attacks.algorithm_known.carried_proofs import Carried, KnownPatterns
 from attacks.algorithm_known.preferred_pattern import PreferredPattern, TooLong
-from attacks.algorithm_known.public_view import BlackBoxView, PublicView, View
+from attacks.algorithm_known.views.public_view import BlackBoxView, PublicView, View
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError, OutOfTime, Unprotectable
 from csp.exact import UNBOUNDED, Bools, Ints
@@ -149,7 +149,7 @@ class DecoyTest(MatchTest):
 
     It could exactly if the sensitive cells are suppressed and keep their levels: then it does if
     the coins fall on all suppressed cells. (That all of them are wide does not depend on hidden
-    values, and `attacks.algorithm_known.public_view.PublicView.of` has checked it.)
+    values, and `attacks.algorithm_known.views.public_view.PublicView.of` has checked it.)
     """
 
     _view: PublicView

@@ -11,13 +11,8 @@ from attacks.algorithm_known.large_network_search import LargeNetworkSearch, net
 from attacks.algorithm_known.match_tests import BlackBoxTest, DecoyTest, MatchTest, SolverTest, late
 from attacks.algorithm_known.network_enumeration import MATCHES
 from attacks.algorithm_known.network_search import NetworkSearch
-from attacks.algorithm_known.public_view import (
-    BlackBoxView,
-    NeverPublished,
-    PublicView,
-    View,
-    check_callable,
-)
+from attacks.algorithm_known.views.checks import check_callable
+from attacks.algorithm_known.views.public_view import BlackBoxView, NeverPublished, PublicView, View
 from attacks.fibre.consistent_tables import Fibre
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError, Unprotectable

@@ -16,14 +16,9 @@ from attacks.algorithm_known.large_network_search import network_search_of
 from attacks.algorithm_known.matches import Algorithm
 from attacks.algorithm_known.matching_results import UNJUDGED, Matching, Matchings
 from attacks.algorithm_known.network_search import NetworkSearch
-from attacks.algorithm_known.public_view import (
-    BlackBoxView,
-    NeverPublished,
-    PublicView,
-    ValueAnswers,
-    View,
-    check_callable,
-)
+from attacks.algorithm_known.views.checks import check_callable
+from attacks.algorithm_known.views.public_view import BlackBoxView, NeverPublished, PublicView, View
+from attacks.algorithm_known.views.value_answers import ValueAnswers
 from attacks.fibre.shapes import Shape
 from csp.clock import Clock, now
 from csp.errors import CellveilError, InputError, OutOfTime

@@ -22,7 +22,7 @@ from attacks.algorithm_known.network_enumeration import (
     PatternTest,
     SearchState,
 )
-from attacks.algorithm_known.public_view import PublicView
+from attacks.algorithm_known.views.public_view import PublicView
 from attacks.fibre import network_ranges
 from attacks.fibre.network_ranges import flow_workspace, update_slack
 from csp.attacker.flow import as_network

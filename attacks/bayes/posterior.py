@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from attacks.algorithm_known.matches import match_test_of
-from attacks.algorithm_known.public_view import PublicView, check_mechanism
+from attacks.algorithm_known.views.checks import check_mechanism
+from attacks.algorithm_known.views.public_view import PublicView
 from attacks.bayes.decoys import DecoyRule
 from attacks.bayes.priors import Prior, PriorWeights, uniform
 from attacks.fibre.consistent_tables import check_size

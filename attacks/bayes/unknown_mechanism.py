@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from attacks.algorithm_known.matches import Algorithm, matches_of
-from attacks.algorithm_known.public_view import check_exact
+from attacks.algorithm_known.views.checks import check_exact
 from attacks.bayes.priors import Prior, PriorWeights, uniform
 from attacks.fibre.consistent_tables import Fibre, check_size
 from attacks.fibre.feasible_intervals import feasible

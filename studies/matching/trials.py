@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from attacks.algorithm_known.matching_attack import matching
 from attacks.algorithm_known.network_enumeration import HULL, MATCHES
 from attacks.algorithm_known.network_search import NetworkSearch
-from attacks.algorithm_known.public_view import PublicView
+from attacks.algorithm_known.views.public_view import PublicView
 from attacks.fibre.consistent_tables import Fibre
 from csp.errors import InputError, Unprotectable
 from csp.tables.table import Table

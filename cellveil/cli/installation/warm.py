@@ -76,7 +76,7 @@ def _attacks() -> None:
     import attacks
     from attacks.algorithm_known.network_enumeration import HULL
     from attacks.algorithm_known.network_search import NetworkSearch
-    from attacks.algorithm_known.public_view import PublicView
+    from attacks.algorithm_known.views.public_view import PublicView
     from attacks.fibre.samples import draw
     from csp import Mechanism
     from instances import synthetic

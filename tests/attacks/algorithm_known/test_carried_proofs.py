@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from attacks.algorithm_known import match_tests
 from attacks.algorithm_known.match_tests import SolverTest, published_as
-from attacks.algorithm_known.public_view import PublicView
+from attacks.algorithm_known.views.public_view import PublicView
 from attacks.fibre.consistent_tables import Fibre
 from csp import InputError, Mechanism, MinFrequency, Table, Unprotectable
 from tests.support import oracles

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import attacks
-from attacks.algorithm_known.public_view import NeverPublished
+from attacks.algorithm_known.views.public_view import NeverPublished
 from csp import InputError, Mechanism, MinFrequency, PPercent, Release
 from tests.attacks.algorithm_known.test_matching_attack import Options, brute
 

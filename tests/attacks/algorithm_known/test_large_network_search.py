@@ -17,7 +17,7 @@ from attacks.algorithm_known.match_tests import SolverTest
 from attacks.algorithm_known.matches import match_test_of
 from attacks.algorithm_known.network_enumeration import HULL, MATCHES, VALUES
 from attacks.algorithm_known.network_search import NetworkSearch
-from attacks.algorithm_known.public_view import PublicView
+from attacks.algorithm_known.views.public_view import PublicView
 from csp import Mechanism, MinFrequency, Table
 from csp.clock import Clock
 from csp.errors import OutOfTime

@@ -21,7 +21,7 @@ from attacks.algorithm_known.matches import match_test_of
 from attacks.algorithm_known.matching_attack import matching
 from attacks.algorithm_known.network_enumeration import HULL, KERNELS, MATCHES, VALUES
 from attacks.algorithm_known.network_search import NetworkSearch
-from attacks.algorithm_known.public_view import PublicView
+from attacks.algorithm_known.views.public_view import PublicView
 from attacks.fibre.consistent_tables import Fibre
 from csp import (
     Hierarchy,

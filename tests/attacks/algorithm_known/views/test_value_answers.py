@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attacks.algorithm_known import public_view
-from attacks.algorithm_known.public_view import PublicView, ValueAnswers
+from attacks.algorithm_known.views import value_answers
+from attacks.algorithm_known.views.public_view import PublicView
+from attacks.algorithm_known.views.value_answers import ValueAnswers
 from csp import Mechanism, MinFrequency, Release, Table, Zero
 
 MECHANISMS = {
@@ -64,7 +65,7 @@ def test_remembered_answers_are_those_of_each_value_in_its_place(
 
 
 def test_a_larger_value_than_any_before_is_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(public_view, "_FIRST_VALUES", 2)
+    monkeypatch.setattr(value_answers, "_FIRST_VALUES", 2)
     mechanism = MECHANISMS["counts"]
     answers = ValueAnswers(mechanism)
     for top in (5, 40):
