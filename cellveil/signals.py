@@ -90,8 +90,8 @@ def run_program(program: Callable[[], Callable[..., Any]], **options: Any) -> No
 
 def _leave_solvers(end: BaseException | None) -> None:
     """End at once where an interrupted solver still works: Python would wait for it."""
-    highs = sys.modules.get("csp.highs")
-    if highs is not None and isinstance(end, SystemExit) and highs.lingering():
+    runs = sys.modules.get("csp.highs.interrupts")
+    if runs is not None and isinstance(end, SystemExit) and runs.lingering():
         _let_go(sys.stdout)
         os._exit(end.code if isinstance(end.code, int) else _NO_ANSWER)
 

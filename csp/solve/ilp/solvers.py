@@ -13,7 +13,8 @@ from typing import Any
 from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError
 from csp.exact import Ints
-from csp.highs import run_interruptibly, set_start
+from csp.highs import set_start
+from csp.highs.interrupts import run_interruptibly
 
 Solver = Any
 """A solver object of PuLP, its name, or None for HiGHS."""

@@ -19,7 +19,7 @@ from csp.attacker.integer_matrices import (
     short_basis,
     solve,
 )
-from tests.csp.test_highs import LIBRARY, imported
+from tests.csp.highs.test_highs import LIBRARY, imported
 from tests.support.shared import ROOT
 
 

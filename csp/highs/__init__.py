@@ -1,15 +1,15 @@
 """One door to HiGHS: options and threads are set here, and every status is checked here.
 
 A start is never combined with a fractional objective (it has been seen to call a wrong pattern
-optimal), and rows that limit costs are checked in integers afterwards. No other module imports it
-or the solvers of scipy (`tests/csp/test_highs.py`); programs in PuLP call it through PuLP.
+optimal), and rows that limit costs are checked in integers afterwards. No other package imports it
+or the solvers of scipy (`tests/csp/highs`); programs in PuLP call it through PuLP. A `basis` says
+where the simplex method stands; `interrupts` let Ctrl-C stop a run.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection
-from enum import IntEnum, StrEnum
+from enum import StrEnum
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 from csp.clock import UNLIMITED, Clock
 from csp.errors import SolverError
 from csp.exact import Floats
+from csp.highs.basis import Basis as Basis
+from csp.highs.basis import Position as Position
+from csp.highs.interrupts import run_interruptibly
 
 # What is changed from try to try. The primal simplex perturbs bounds, and on small degenerate
 # models has been seen to lose its way back ("unknown" in HiGHS 1.15), from scratch as well.
@@ -36,13 +39,7 @@ _SAME_OBJECTIVE = 1e-10
 # Steps of the simplex method that are as good as no limit.
 _ENDLESS = 2**31 - 1
 
-# Seconds that an interrupted solver has to stop. It does not look up within searches of its own
-# heuristics, which have been seen to take a minute.
-_PATIENCE = 1.0
-
 _count = threading.local()
-
-_left_behind: list[threading.Thread] = []
 
 
 class Status(StrEnum):
@@ -57,50 +54,6 @@ class Status(StrEnum):
     """The objective has passed the bound that was set."""
     DOUBTFUL = "doubtful"
     """There is a solution that HiGHS itself finds slightly infeasible."""
-
-
-class Position(IntEnum):
-    """Where a column or row of a basis is; the numbers are those of HiGHS."""
-
-    LOWER = 0
-    """At its lower bound."""
-    BASIC = 1
-    UPPER = 2
-    """At its upper bound."""
-    ZERO = 3
-    """Free, at 0."""
-    NONBASIC = 4
-    """Not basic; HiGHS chooses the bound."""
-
-
-class Basis:
-    """A basis of the simplex method, as `Model.basis` returns and `Model.set_basis` takes it."""
-
-    __slots__ = ("raw",)
-
-    def __init__(self, raw: Any) -> None:
-        self.raw = raw
-        """The ``highspy.HighsBasis``."""
-
-    @property
-    def columns(self) -> NDArray[np.int8]:
-        """`Position` of each column."""
-        return np.array(list(map(int, self.raw.col_status)), np.int8)
-
-    @property
-    def rows(self) -> NDArray[np.int8]:
-        """`Position` of each row."""
-        return np.array(list(map(int, self.raw.row_status)), np.int8)
-
-    def without_rows(self, rows: Collection[int]) -> Basis:
-        """Return the basis that is left when basic rows are deleted."""
-        import highspy
-
-        kept = highspy.HighsBasis()
-        kept.col_status = self.raw.col_status
-        kept.row_status = [s for r, s in enumerate(self.raw.row_status) if r not in rows]
-        kept.valid, kept.alien = True, False
-        return Basis(kept)
 
 
 def retries() -> int:
@@ -411,49 +364,3 @@ def set_start(model: Any, values: NDArray[Any]) -> Any:
     solution = highspy.HighsSolution()
     solution.col_value = values.tolist()
     return model.setSolution(solution)
-
-
-def run_interruptibly(model: Any) -> Any:
-    """Run a ``highspy.Highs`` in a thread that Ctrl-C can stop, and return what its run returns.
-
-    The solver's own way of doing so has one lock for all models of a process: two threads could
-    not solve at once, and an interrupt at the wrong moment would leave it taken for good.
-    """
-    model.HandleUserInterrupt = True
-    guard, over = threading.Lock(), threading.Event()
-    state: dict[str, Any] = {"begun": False, "cancelled": False, "outcome": None}
-
-    def work() -> None:
-        with guard:
-            if state["cancelled"]:
-                return
-            state["begun"] = True
-        try:
-            state["outcome"] = model.run()
-        finally:
-            over.set()
-
-    # Not a daemon: Python must not end while the solver calls it. `lingering` is for those who
-    # cannot wait.
-    thread = threading.Thread(target=work)
-    try:
-        thread.start()
-        while not over.wait(0.05):
-            pass
-    except KeyboardInterrupt:
-        model.cancelSolve()
-        with guard:
-            state["cancelled"] = True
-            begun = state["begun"]
-        if begun:
-            # The thread holds the model until the solver looks up.
-            _left_behind.append(thread)
-            over.wait(_PATIENCE)
-        raise
-    return state["outcome"]
-
-
-def lingering() -> bool:
-    """Whether a solver that was interrupted is still at work, so that Python would wait for it."""
-    _left_behind[:] = [thread for thread in _left_behind if thread.is_alive()]
-    return bool(_left_behind)
