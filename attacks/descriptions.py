@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from csp.attacker.elimination import entries
 from csp.errors import InputError
 from csp.exact import units_text
 from csp.release.release import Release
+from csp.sparse import entries
 from csp.tables import codes
 
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.sparse import csr_array
 
-from csp.attacker.elimination import entries
 from csp.clock import UNLIMITED, Clock
 from csp.exact import Ints
+from csp.sparse import entries
 
 _TURNS = 1024
 """Values between two looks at the clock."""

@@ -22,6 +22,7 @@ from attacks.release_alone.disclosed_cells import mixed
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError
 from csp.exact import UNBOUNDED, Bools, Ints
+from csp.sparse import entries, rows_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -54,12 +55,7 @@ class Combinations:
         """Multipliers of relations that give one of the cells, by its position among them."""
         found: dict[int, int] = defaultdict(int)
         for base, weight in self.weights[at].items():
-            start, stop = self.bases.indptr[base : base + 2]
-            pairs = zip(
-                self.bases.indices[start:stop].tolist(), self.bases.data[start:stop].tolist(),
-                strict=True,
-            )  # fmt: skip
-            for row, factor in pairs:
+            for row, factor in entries(self.bases, base):
                 found[row] += weight * factor
         return {row: factor for row, factor in found.items() if factor}
 
@@ -133,15 +129,8 @@ def combinations_of(matrix: csr_array, candidates: Bools, clock: Clock = UNLIMIT
     product.eliminate_zeros()
     f = bases.shape[0]
     # Beyond the candidates a row says how often each of the bases is in it.
-    rows: list[Row] = []
-    for i in range(f):
-        start, stop = product.indptr[i : i + 2]
-        if stop > start:
-            entries = zip(
-                product.indices[start:stop].tolist(), product.data[start:stop].tolist(),
-                strict=True,
-            )  # fmt: skip
-            rows.append(dict(entries) | {len(listed) + i: 1})
+    lines = (dict(entries(product, i)) for i in range(f))
+    rows: list[Row] = [line | {len(listed) + i: 1} for i, line in enumerate(lines) if line]
     units, whole = echelon_rows(rows, clock, len(listed))
     proved = sorted(
         (pivot, row) for pivot, row in units.items() if sum(c < len(listed) for c in row) == 1
@@ -283,9 +272,7 @@ def _sums(bases: csr_array, amounts: Ints) -> list[int]:
 def _without(product: csr_array, known: Bools) -> list[Row]:
     """Rows of a sparse matrix as they are, but for zeros and known cells."""
     found = []
-    for i in range(product.shape[0]):
-        start, stop = product.indptr[i : i + 2]
-        cells, data = product.indices[start:stop], product.data[start:stop]
+    for cells, data in rows_of(product):
         kept = (data != 0) & ~known[cells]
         found.append(dict(zip(cells[kept].tolist(), data[kept].tolist(), strict=True)))
     return found

@@ -16,6 +16,7 @@ from csp.clock import UNLIMITED, Clock
 from csp.compiled import Kernels
 from csp.errors import CertificateError, InputError
 from csp.exact import MAX_VALUE, UNBOUNDED, Bools, Ints
+from csp.sparse import entries
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -236,12 +237,9 @@ class Bounds:
             key, row, _ = log[at].tolist()
             if row == GIVEN:
                 continue
-            entries = slice(matrix.indptr[row], matrix.indptr[row + 1])
-            own = key // 2
-            signs = matrix.data[entries].tolist()
-            cells = matrix.indices[entries].tolist()
-            mine = signs[cells.index(own)]
-            for other, sign in zip(cells, signs, strict=True):
+            own, members = key // 2, entries(matrix, row)
+            mine = dict(members)[own]
+            for other, sign in members:
                 if other != own:
                     # An upper end needs lower ends of cells on the same side of the equation.
                     side = (key % 2) ^ (1 if sign == mine else 0)

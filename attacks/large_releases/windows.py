@@ -20,6 +20,7 @@ from csp.errors import CertificateError, InputError
 from csp.exact import UNBOUNDED, Bools, Ints, bounds_to_ends
 from csp.highs import Model, Status
 from csp.release.completion import ONLY_FRACTIONS
+from csp.sparse import row_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -155,10 +156,10 @@ def _around(matrix: csr_array, turned: csr_array, centre: int, size: int) -> tup
     cells, rows, left_out = {centre: None}, dict[int, None](), set[int]()
     waiting = [centre]
     for cell in waiting:
-        for row in turned.indices[turned.indptr[cell] : turned.indptr[cell + 1]].tolist():
+        for row in row_of(turned, cell)[0].tolist():
             if row in rows or row in left_out:
                 continue
-            members = matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]].tolist()
+            members = row_of(matrix, row)[0].tolist()
             new = [c for c in members if c not in cells]
             if cell != centre and len(cells) + len(new) > size:
                 left_out.add(row)

@@ -15,7 +15,6 @@ from math import gcd
 import numpy as np
 
 from csp.attacker import components, engine, integer_extreme
-from csp.attacker.elimination import entries
 from csp.attacker.exact import rationalise
 from csp.attacker.view import Extreme, View
 from csp.audits.claims import Certificate, Claim
@@ -25,6 +24,7 @@ from csp.errors import CertificateError, SolverError
 from csp.exact import UNBOUNDED, Bools, Floats, Ints
 from csp.highs import Model, Status
 from csp.release.release import Release
+from csp.sparse import entries
 from csp.tables.table import Table
 
 _LARGEST = 1500

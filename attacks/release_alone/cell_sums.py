@@ -19,7 +19,6 @@ from attacks.fibre.kernel_basis import kernel, with_pairs
 from attacks.release_alone.bound_proofs import Proof, ends
 from attacks.release_alone.disclosed_cells import combination, determined, mixed
 from attacks.release_alone.insider_knowledge import interval
-from csp.attacker.elimination import entries
 from csp.attacker.view import components
 from csp.clock import Clock
 from csp.errors import InputError, OutOfTime
@@ -28,6 +27,7 @@ from csp.release.completion import complete
 from csp.release.release import Release
 from csp.rules import Rule, union_sensitive
 from csp.rules.base import as_rule
+from csp.sparse import entries
 from csp.tables.table import Table
 
 Form = dict[int, int]

@@ -22,6 +22,7 @@ from csp.clock import Clock
 from csp.exact import UNBOUNDED, Floats, Ints
 from csp.highs import Model, Status
 from csp.release.release import Release
+from csp.sparse import entries, row_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -62,9 +63,8 @@ class Contradiction:
         more = f" and {len(self.rows) - 6} more" if len(self.rows) > 6 else ""
         off = number(self.amount, self.release.scale)
         if len(self.rows) == 1:
-            start, stop = self.release.relations.indptr[self.rows[0] : self.rows[0] + 2]
-            members = self.release.relations.indices[start:stop]
-            totals = members[self.release.relations.data[start:stop] < 0]
+            members, signs = row_of(self.release.relations, self.rows[0])
+            totals = members[signs < 0]
             which = f" into {cell_name(self.release, int(totals[0]))}" if len(totals) == 1 else ""
             return f"{names[0]} does not add up{which}: it is off by {off}"
         return f"{', '.join(names)}{more} contradict each other by {off}"
@@ -249,12 +249,7 @@ def _combined(release: Release, rows: Ints, numerators: Ints) -> int | None:
     low, high = _known(release)
     total: dict[int, int] = {}
     for row, factor in zip(rows.tolist(), numerators.tolist(), strict=True):
-        start, stop = release.relations.indptr[row : row + 2]
-        for cell, a in zip(
-            release.relations.indices[start:stop].tolist(),
-            release.relations.data[start:stop].tolist(),
-            strict=True,
-        ):
+        for cell, a in entries(release.relations, row):
             total[cell] = total.get(cell, 0) - int(factor) * a
     least = 0
     for cell, weight in total.items():

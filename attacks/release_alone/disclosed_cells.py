@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from attacks.release_alone.bound_proofs import Proof, as_floats, ends, shortened
-from csp.attacker.elimination import entries
 from csp.attacker.view import View, components
 from csp.clock import UNLIMITED, Clock
 from csp.exact import Bools, Floats, Ints
 from csp.release.completion import complete
 from csp.release.release import Release
+from csp.sparse import entries
 from csp.tables.table import Table
 
 

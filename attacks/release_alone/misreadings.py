@@ -17,6 +17,7 @@ from attacks.descriptions import cell_name
 from attacks.release_alone.contradictions import Contradiction
 from csp.exact import UNBOUNDED, Bools, Ints
 from csp.release.release import Release
+from csp.sparse import entries, row_of
 from csp.tables.codes import Labels
 
 _MEND = "give a hierarchy, or let totals be found"
@@ -128,8 +129,7 @@ def _group(release: Release, sums: _Sums, over: int, code: int, rows: Ints) -> I
     lines: list[dict[int, int]] = []
     totals: list[int] = []
     for row in rows.tolist():
-        start, stop = release.relations.indptr[row : row + 2]
-        cells = [int(c) for c in release.relations.indices[start:stop] if c != sums.total[row]]
+        cells = [c for c, _ in entries(release.relations, row) if c != sums.total[row]]
         lines.append({int(labels.codes[c, over]): int(values[c]) for c in cells})
         totals.append(int(values[sums.total[row]]))
     off = [sum(line.values()) - total for line, total in zip(lines, totals, strict=True)]
@@ -197,8 +197,8 @@ def _at_one_code(release: Release, sums: _Sums, alone: Sequence[int]) -> Iterato
 def _is_gross(release: Release, row: int) -> bool:
     """Whether a sum is off by so much that one wrong figure hardly explains it."""
     values = _middle(release)
-    start, stop = release.relations.indptr[row : row + 2]
-    terms = release.relations.data[start:stop] * values[release.relations.indices[start:stop]]
+    cells, signs = row_of(release.relations, row)
+    terms = signs * values[cells]
     return bool(4 * abs(int(terms.sum())) >= int(np.abs(terms).max()))
 
 
@@ -207,8 +207,7 @@ def _not_applicable(release: Release, rows: Sequence[int]) -> Iterator[str]:
     if release.structural is None:
         return
     for row in rows:
-        start, stop = release.relations.indptr[row : row + 2]
-        cells = release.relations.indices[start:stop]
+        cells, _ = row_of(release.relations, row)
         for cell in cells[release.structural[cells]].tolist():
             yield (
                 f"{cell_name(release, cell)} has a sign that stands for 0 where a number cannot "

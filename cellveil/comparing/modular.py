@@ -20,6 +20,7 @@ from csp.errors import InputError, Unprotectable
 from csp.exact import Bools, Ints
 from csp.problem.problem import Problem
 from csp.solve import suppress
+from csp.sparse import rows_of
 from csp.tables.codes import Labels
 from csp.tables.table import Table
 
@@ -85,15 +86,12 @@ def trees_of(table: Table) -> list[dict[str, str]]:
         If the table is not a full cross of one tree in each dimension.
     """
     msg = "the table is not a full cross of hierarchies"
-    relations, labels = table.relations, table.labels
+    labels = table.labels
     parents: list[dict[str, str]] = [{} for _ in table.roots]
     if not table.roots or any(len(label) != len(parents) for label in labels):
         raise InputError(msg)
-    for row in range(relations.shape[0]):
-        span = slice(relations.indptr[row], relations.indptr[row + 1])
-        cells, signs = relations.indices[span].tolist(), relations.data[span].tolist()
-        totals = [c for c, sign in zip(cells, signs, strict=True) if sign == -1]
-        parts = [c for c, sign in zip(cells, signs, strict=True) if sign == 1]
+    for cells, signs in rows_of(table.relations):
+        totals, parts = cells[signs == -1].tolist(), cells[signs == 1].tolist()
         if len(totals) != 1 or len(totals) + len(parts) != len(cells):
             raise InputError(msg)
         total = labels[totals[0]]

@@ -19,6 +19,7 @@ from csp.attacker.integer_matrices import solve
 from csp.clock import UNLIMITED, Clock
 from csp.errors import OutOfTime
 from csp.exact import Floats, Ints
+from csp.sparse import entries
 
 # Time of an exact dense solution, over the cube of its size; measured on one core.
 _SECONDS = 6e-9
@@ -144,12 +145,6 @@ def whole_direction(matrix: Any, z: Floats) -> Ints | None:
     steps = np.array([a // divisor for a in numbers], dtype=np.int64)
     scale = float(np.abs(z).max()) / float(np.abs(steps).max())
     return steps if np.allclose(steps * scale, z, rtol=1e-6, atol=1e-6) else None
-
-
-def entries(matrix: Any, i: int) -> list[tuple[int, int]]:
-    """Columns and values of a row of a sparse matrix of int."""
-    span = slice(matrix.indptr[i], matrix.indptr[i + 1])
-    return list(zip(matrix.indices[span].tolist(), matrix.data[span].tolist(), strict=True))
 
 
 def _total(line: Iterable[tuple[int, int]], z: NDArray[Any]) -> NDArray[Any]:

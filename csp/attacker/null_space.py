@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from csp.attacker.elimination import entries
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError
 from csp.exact import Ints
+from csp.sparse import entries
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -32,6 +32,7 @@ from csp.names.calls import expect, named_errors
 from csp.problem.problem import Problem
 from csp.problem.requirements import room, shared_levels
 from csp.rules import union_sensitive
+from csp.sparse import rows_of
 from csp.tables.cross.html import notebook_facts
 from csp.tables.patterns import as_pattern
 
@@ -376,11 +377,9 @@ def _unions(
     for i, (low, high) in ends.items():
         moves[i] = low.reach != 0 or high.reach != 0
     found = []
-    for row in range(table.relations.shape[0]):
-        span = slice(table.relations.indptr[row], table.relations.indptr[row + 1])
-        inside = moves[table.relations.indices[span]]
-        cells = table.relations.indices[span][inside]
-        signs = table.relations.data[span][inside]
+    for row, (members, factors) in enumerate(rows_of(table.relations)):
+        inside = moves[members]
+        cells, signs = members[inside], factors[inside]
         # A sum with both signs, or with weights, is not what a cell of the sum would be.
         if len(cells) < 2 or np.any(signs != signs[0]):
             continue

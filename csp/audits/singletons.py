@@ -17,6 +17,7 @@ from csp.exact import Bools, Ints
 from csp.problem.problem import Problem
 from csp.problem.requirements import room
 from csp.problem.singletons import Attackers
+from csp.sparse import row_of
 from csp.tables.table import Table
 
 # Boxes looked at for a cell before and after the engine has judged many cells at once.
@@ -161,8 +162,7 @@ class _Guarded:
         scale = np.array([z.denominator for z in at_hand])
         seen: dict[int, tuple[Claim, Claim]] = {}
         for p in self._left:
-            span = slice(table.indptr[p], table.indptr[p + 1])
-            columns, moves = table.indices[span], table.data[span]
+            columns, moves = row_of(table, p)
             reach = moves / scale[columns]
             pair = []
             for sign in (-1, 1):

@@ -12,8 +12,8 @@ import math
 
 import numpy as np
 
-from csp.attacker.elimination import entries
 from csp.exact import Bools, Floats
+from csp.sparse import entries
 from csp.tables.table import Table
 
 _ROUNDS = 30

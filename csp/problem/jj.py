@@ -23,6 +23,7 @@ from csp.exact import MAX_VALUE, UNBOUNDED, Bools, Ints, read_decimal, read_whol
 from csp.formats.files import Together, joined
 from csp.formats.reading import read_text
 from csp.problem.problem import Problem
+from csp.sparse import entries
 from csp.tables.patterns import STATUS
 from csp.tables.table import Table
 
@@ -162,11 +163,9 @@ def write_jj(
         out.write(f"0\n{table.n_cells}\n")
         out.writelines(" ".join(row) + "\n" for row in columns)
         out.write(f"{relations.shape[0]}\n")
-        for row in range(relations.shape[0]):
-            start, stop = relations.indptr[row : row + 2]
-            members = zip(relations.indices[start:stop], relations.data[start:stop], strict=True)
-            text = " ".join(f"{codes[c]} ({int(a)})" for c, a in members)
-            out.write(f"0 {stop - start} : {text}\n")
+        for members in (entries(relations, row) for row in range(relations.shape[0])):
+            text = " ".join(f"{codes[c]} ({a})" for c, a in members)
+            out.write(f"0 {len(members)} : {text}\n")
 
 
 def _texts(units: Ints, scale: int) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 from csp.exact import Bools, Ints
 from csp.problem.problem import Problem
 from csp.rules.base import counts_of, sides_of
+from csp.sparse import rows_of
 from csp.tables.contributors import Contributors
 from csp.tables.table import Table
 
@@ -179,10 +180,7 @@ def _steps(table: Table) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
     """Parts of each total, and totals of each part, one relation at a time."""
     below: dict[int, list[int]] = {}
     above: dict[int, list[int]] = {}
-    relations = table.relations
-    for row in range(relations.shape[0]):
-        span = slice(relations.indptr[row], relations.indptr[row + 1])
-        cells, signs = relations.indices[span], relations.data[span]
+    for cells, signs in rows_of(table.relations):
         parts = cells[signs > 0].tolist()
         for total in cells[signs < 0].tolist():
             below.setdefault(total, []).extend(parts)
@@ -194,10 +192,7 @@ def _steps(table: Table) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
 def _only_parts(table: Table, filled: Bools) -> dict[int, list[int]]:
     """Of each total the part that alone is not empty, in each relation that has just one such."""
     found: dict[int, list[int]] = {}
-    relations = table.relations
-    for row in range(relations.shape[0]):
-        span = slice(relations.indptr[row], relations.indptr[row + 1])
-        cells, signs = relations.indices[span], relations.data[span]
+    for cells, signs in rows_of(table.relations):
         parts = cells[(signs > 0) & filled[cells]].tolist()
         totals = cells[signs < 0].tolist()
         if len(parts) == len(totals) == 1:

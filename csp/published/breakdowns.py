@@ -20,6 +20,7 @@ from scipy.sparse import csr_array, vstack
 
 from csp.exact import Bools, Ints
 from csp.published.cells import Published, unbound_notes
+from csp.sparse import rows_of
 from csp.tables.codes import Labels
 
 _MOST = 150
@@ -137,12 +138,11 @@ def _known(labels: Labels, relations: csr_array, d: int) -> Ints:
     """Return the sums along a dimension that are known, as rows over its codes."""
     codes, size = labels.codes[:, d], len(labels.categories[d])
     rows = {(0,) * size}
-    for r in range(relations.shape[0]):
-        part = slice(*relations.indptr[r : r + 2])
-        held = codes[relations.indices[part]]
+    for cells, signs in rows_of(relations):
+        held = codes[cells]
         if len(set(held.tolist())) == len(held) > 1:
             row = np.zeros(size, np.int64)
-            row[held] = relations.data[part]
+            row[held] = signs
             rows.add(tuple(row.tolist()))
     return np.array(sorted(rows), np.int64)
 

@@ -14,6 +14,7 @@ from csp.errors import InputError, SolverError
 from csp.exact import UNBOUNDED, Floats, Ints
 from csp.highs import Model, Status
 from csp.release.release import Release
+from csp.sparse import row_of
 from csp.tables.table import Table
 
 if TYPE_CHECKING:
@@ -115,8 +116,7 @@ def check_published(release: Release) -> None:
 
 
 def _words(release: Release, row: int) -> str:
-    start, stop = release.relations.indptr[row : row + 2]
-    cells = release.relations.indices[start:stop].tolist()
+    cells = row_of(release.relations, row)[0].tolist()
     return ", ".join(str(release.labels[c]) for c in cells[:4]) + (" ..." if len(cells) > 4 else "")
 
 

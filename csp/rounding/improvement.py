@@ -17,6 +17,7 @@ from csp.clock import Clock
 from csp.exact import Ints
 from csp.highs import Model, Status
 from csp.rounding.neighbours import Neighbours
+from csp.sparse import rows_of
 from csp.tables.codes import Labels
 
 if TYPE_CHECKING:
@@ -88,8 +89,7 @@ def _codes(near: Neighbours) -> list[Ints]:
 def _families(near: Neighbours) -> dict[tuple[int, tuple[int, ...]], Ints]:
     """Return codes that are added up together: those of one relation, in the dimension it sums."""
     codes, found = _codes(near), {}
-    for row in range(near.matrix.shape[0]):
-        cells = near.matrix.indices[near.matrix.indptr[row] : near.matrix.indptr[row + 1]]
+    for cells, _ in rows_of(near.matrix):
         summed = [np.unique(one[cells]) for one in codes]
         number = int(np.argmax([len(one) for one in summed]))
         found[number, tuple(summed[number].tolist())] = summed[number]

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from csp.attacker.elimination import entries
 from csp.clock import Clock
 from csp.errors import OutOfTime, SolverError, Unroundable
 from csp.exact import Bools, Ints
 from csp.rounding.improvement import improve, some_choice
 from csp.rounding.neighbours import Neighbours
 from csp.solve.ilp.solvers import Solver, bound_of, solve
+from csp.sparse import entries
 
 _MANY = 2_000
 """Cells to choose for, from which on a first choice is looked for before the whole program.

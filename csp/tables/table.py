@@ -17,6 +17,7 @@ from csp.errors import InputError, NotAdditive, phrase
 from csp.exact import MAX_VALUE, UNBOUNDED, Bools, Ints, most_text, units_text
 from csp.names.calls import asked_as, named_errors
 from csp.names.guesses import Guided
+from csp.sparse import row_of
 from csp.tables.aggregates.options import FrameOptions
 from csp.tables.cells import as_flags, set_array
 from csp.tables.codes import Labels, cell_name
@@ -188,9 +189,7 @@ class Table(metaclass=Guided):
 
     def relation(self, row: int) -> str:
         """Describe a relation in words: its total and how many cells add up to it."""
-        start, stop = self.relations.indptr[row : row + 2]
-        cells = self.relations.indices[start:stop]
-        signs = self.relations.data[start:stop]
+        cells, signs = row_of(self.relations, row)
         totals = [self.cell(int(c)) for c in cells[signs < 0]]
         parts = [self.cell(int(c)) for c in cells[signs > 0]]
         shown = ", ".join(parts[:3]) + (f", ... ({len(parts)} cells)" if len(parts) > 3 else "")

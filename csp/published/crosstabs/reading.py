@@ -26,6 +26,7 @@ from csp.published.crosstabs.values import UnclearMark, added_up, filled, plain_
 from csp.published.entries import sign_of
 from csp.published.grids.grid import CrossGrid
 from csp.published.told import Told
+from csp.sparse import row_of
 from csp.tables.codes import Labels
 from csp.tables.contributors import Contributors
 from csp.tables.hierarchies.hierarchy import Hierarchy
@@ -289,9 +290,8 @@ def _dimension(made: Published, d: int) -> str:
     along = {
         int(column[total])
         for k, total in enumerate(made.relations.indices[made.relations.data < 0].tolist())
-        if (column[made.relations.indices[slice(*made.relations.indptr[k : k + 2])]]
-            != column[total]).any()
-    }  # fmt: skip
+        if (column[row_of(made.relations, k)[0]] != column[total]).any()
+    }
     rests = {codes[one.rest] for k, one in made.rests if k == d}
     used = [code for code in codes if code != root and code not in rests]
     inner = len(along) - (root != "")

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from csp.attacker.elimination import entries
 from csp.audits.intervals import as_positions
 from csp.clock import Clock
 from csp.errors import OutOfTime, SolverError
 from csp.exact import UNBOUNDED, Bools, Floats
 from csp.solve.ilp.solvers import Solver, solve
+from csp.sparse import entries
 from csp.tables.patterns import as_pattern
 from csp.tables.table import Table
 

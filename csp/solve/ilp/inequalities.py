@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from csp.attacker.elimination import entries
 from csp.clock import Clock
 from csp.errors import OutOfTime, SolverError
 from csp.exact import UNBOUNDED, Floats, Ints
@@ -21,6 +20,7 @@ from csp.problem.problem import Problem
 from csp.problem.requirements import room
 from csp.solve.cuts import Cut
 from csp.solve.ilp.solvers import solve
+from csp.sparse import entries
 
 LATE = "the time limit passed before the integer programs were solved; use method 'auto'"
 

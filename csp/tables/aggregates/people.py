@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError, phrase
 from csp.exact import Bools, Ints
+from csp.sparse import rows_of
 from csp.tables.aggregates.given_margins import RECORDS, reached
 from csp.tables.aggregates.options import FrameOptions
 from csp.tables.cells import Cells
@@ -151,11 +152,8 @@ def check_nested(table: Cells, cells: Ints) -> None:
     if people is None:
         return
     row_of = {int(cell): row + 1 for row, cell in enumerate(cells)}
-    relations = table.relations
     first = people.top[:, 0] if people.top.shape[1] else np.zeros(table.n_cells, np.int64)
-    for k in range(relations.shape[0]):
-        span = slice(relations.indptr[k], relations.indptr[k + 1])
-        members, signs = relations.indices[span], relations.data[span]
+    for members, signs in rows_of(table.relations):
         total, parts = int(members[signs < 0][0]), members[signs > 0]
         few = people.count[total] < people.count[parts].max(initial=0)
         many = people.count[total] > people.count[parts].sum()

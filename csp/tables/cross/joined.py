@@ -9,6 +9,7 @@ import numpy as np
 
 from csp.errors import InputError
 from csp.exact import MAX_VALUE, UNBOUNDED
+from csp.sparse import rows_of
 from csp.tables.cells import Cells, T
 from csp.tables.codes import Labels
 from csp.tables.margins import codes_along
@@ -70,11 +71,8 @@ def joined(table: T, name: str, mapping: Mapping[str, str]) -> T:
         np.logical_or.at(open_, target, far)
         bounds.append(np.where(open_, sign * UNBOUNDED, summed(np.where(far, 0, side))))
     rows: dict[tuple[tuple[int, int], ...], None] = {}
-    relations = table.relations
-    for k in range(relations.shape[0]):
-        span = slice(relations.indptr[k], relations.indptr[k + 1])
-        cells = target[relations.indices[span]].tolist()
-        members = {*zip(cells, relations.data[span].tolist(), strict=True)}
+    for cells, signs in rows_of(table.relations):
+        members = {*zip(target[cells].tolist(), signs.tolist(), strict=True)}
         # What was the sum of codes that are joined is the joined code itself.
         if len({cell for cell, _ in members}) == len(members):
             rows[tuple(sorted(members))] = None
