@@ -87,14 +87,14 @@ def structure(
     """
     found = []
     for d, name in enumerate(names):
-        lines = cube.lines(d)
-        made = _asked(name, codes[d], told, lines, cube.slack, notes)
+        column = _Column(name, codes[d], told, printed, cube.lines(d), cube.slack, notes)
+        made = _asked(column)
         if made is None:
-            made = _found(name, codes[d], told, printed, lines, cube.slack, notes)
+            made = _found(column)
             if told.absent != "zero":  # where a row that is missing is 0, so would the rest be
-                made = _with_rests(name, made, len(codes[d]), told, printed, lines, notes)
-            if lines is not None and (made.parent < 0).all() and not made.rests:
-                notes += _may_be_whole(name, codes[d], *lines, cube.slack)
+                made = _with_rests(column, made)
+            if column.lines is not None and (made.parent < 0).all() and not made.rests:
+                _say_what_may_be_whole(column, *column.lines)
         found.append(made)
     return found
 
@@ -102,13 +102,45 @@ def structure(
 _Lines = tuple[Ints, Bools]
 
 
-def _asked(
-    name: str, codes: tuple[str, ...], told: Told, lines: _Lines | None, slack: int,
-    notes: list[str],
-) -> Dimension | None:  # fmt: skip
+@dataclass(frozen=True, slots=True, eq=False)
+class _Column:
+    """One dimension: what is told, printed and published of its codes, and notes of what is found.
+
+    Of the lines are values and whether they are published, (codes, lines); None if they are not
+    looked at. A sum may be off by `slack`.
+    """
+
+    name: str
+    codes: tuple[str, ...]
+    told: Told
+    printed: Printed
+    lines: _Lines | None
+    slack: int
+    notes: list[str]
+
+    @property
+    def total(self) -> str | None:
+        return self.told.total_of(self.name, self.codes)
+
+    def say(self, words: str) -> None:
+        """Note what was found of the column."""
+        self.notes.append(f"{self.name}: {words}")
+
+    def checked(self, dimension: Dimension) -> tuple[int, int]:
+        """Count the published sums of a dimension that hold, and those that fail."""
+        return (0, 0) if self.lines is None else checked_sums(dimension, *self.lines, self.slack)
+
+    def sums_found(self, likely: Sequence[int] = ()) -> tuple[Dimension, int] | None:
+        """Find sums by trying, and how many lines support them; see `dimensions.found`."""
+        return (
+            None if self.lines is None else ways.found(self.codes, *self.lines, self.slack, likely)
+        )
+
+
+def _asked(column: _Column) -> Dimension | None:
     """Dimension as the caller asks for it; None if he does not."""
-    tree = (told.hierarchies or {}).get(name)
-    total = told.total_of(name, codes)
+    name, codes, total = column.name, column.codes, column.total
+    tree = (column.told.hierarchies or {}).get(name)
     if isinstance(tree, Hierarchy):
         return ways.given(codes, tree, name, total)
     if tree == "prefix":
@@ -118,12 +150,11 @@ def _asked(
             raise InputError(msg)
         return made
     if tree == "found":
-        likely = ways.likely_totals(codes)
-        seen = None if lines is None else ways.found(codes, *lines, slack, likely)
+        seen = column.sums_found(ways.likely_totals(codes))
         if seen is None:
             msg = f"no code of column {name!r} is found to be the sum of codes beside it"
             raise InputError(msg)
-        notes.append(f"{name}: {_sums(seen[0])}, which {seen[1]} published sums support")
+        column.say(f"{_sums(seen[0])}, which {seen[1]} published sums support")
         return seen[0]
     if tree is not None:
         msg = f"the hierarchy of {name!r} must be a Hierarchy, 'prefix' or 'found', not {tree!r}"
@@ -131,35 +162,32 @@ def _asked(
     return None
 
 
-def _found(
-    name: str, codes: tuple[str, ...], told: Told, printed: Printed, lines: _Lines | None,
-    slack: int, notes: list[str],
-) -> Dimension:  # fmt: skip
+def _found(column: _Column) -> Dimension:
     """Dimension as it is printed, or as sums within the table show where that does not add up."""
-    total = told.total_of(name, codes)
-    above, indents = printed.parents.get(name), printed.indents.get(name)
-    if not above and not indents and not isinstance(told.total, Mapping):
-        named = _by_names(name, codes, total, lines, slack, notes)
+    name, codes, total = column.name, column.codes, column.total
+    above, indents = column.printed.parents.get(name), column.printed.indents.get(name)
+    if not above and not indents and not isinstance(column.told.total, Mapping):
+        named = _by_names(column)
         if named is not None:
             return named
     plain = None
     if above:
-        ends = printed.ends.get(name, ())
+        ends = column.printed.ends.get(name, ())
         plain = ways.under(codes, above, name, total, ends)
         if ends:  # a row that says that it is a sum, and is not, is a fault of the table
             return plain
     elif indents:
         depths = [indents.get(code, 0) for code in codes]
-        plain = _indented_whole(name, codes, depths, lines, slack, notes) if total is None else None
+        plain = _indented_whole(column, depths) if total is None else None
         plain = plain or ways.by_indents(codes, depths, total)
     plain = plain or ways.flat(codes, name, total)
-    if lines is None:
+    if column.lines is None:
         return plain
-    checked, failed = checked_sums(plain, *lines, slack)
+    checked, failed = column.checked(plain)
     if checked and not failed:
         return plain
     # Sums that do not hold: codes may be parts of each other.
-    found = (ways.found(codes, *lines, slack) or (None,))[0]
+    found = (column.sums_found() or (None,))[0]
     # What codes say of themselves needs fewer sums than what is found by trying.
     others = [
         ("codes begin with the code that they are a part of", ways.by_prefixes(codes, total), 1),
@@ -168,65 +196,56 @@ def _found(
     for why, other, least in others:
         if other is None:
             continue
-        good, bad = checked_sums(other, *lines, slack)
+        good, bad = column.checked(other)
         if good >= least and not bad:
-            parts = f"{good} published {'sum supports' if good == 1 else 'sums support'}"
-            notes.append(f"{name}: {why} ({_sums(other)}), which {parts}")
+            column.say(f"{why} ({_sums(other)}), which {_supported(good)}")
             return other
     if not checked and (plain.parent >= 0).any():
-        notes.append(f"{name}: no published sum shows whether {_sums(plain)}")
+        column.say(f"no published sum shows whether {_sums(plain)}")
     return plain
 
 
-def _may_be_whole(
-    name: str, codes: tuple[str, ...], values: Ints, shown: Bools, slack: int,
-) -> list[str]:  # fmt: skip
-    """Say that the last or first code may be the total: too few lines show it to be taken."""
-    k = len(codes)
+def _say_what_may_be_whole(column: _Column, values: Ints, shown: Bools) -> None:
+    """Note that the last or first code may be the total: too few lines show it to be taken."""
+    k = len(column.codes)
     for i in (k - 1, 0) if k > 2 else ():
         parts = [j for j in range(k) if j != i]
         whole = shown.all(axis=0) & ((values[parts] != 0).sum(axis=0) > 1)
         off = np.abs(values[parts].sum(axis=0) - values[i])[whole]
-        if whole.any() and (off <= slack * k).all():
+        if whole.any() and (off <= column.slack * k).all():
             few = int(whole.sum())
             where = "the line that is" if few == 1 else f"the {few} lines that are"
-            return [
-                f"{name}: {codes[i]!r} is the sum of all others in {where} published whole; if it "
+            column.say(
+                f"{column.codes[i]!r} is the sum of all others in {where} published whole; if it "
                 "is their total, name it as the total"
-            ]
-    return []
+            )
+            return
 
 
-def _indented_whole(
-    name: str, codes: tuple[str, ...], depths: Sequence[int], lines: _Lines | None, slack: int,
-    notes: list[str],
-) -> Dimension | None:  # fmt: skip
+def _indented_whole(column: _Column, depths: Sequence[int]) -> Dimension | None:
     """Read an indented list in which "All firms" is the total of all, if a sum shows that it is."""
-    if lines is None or any(map(is_total, codes)):
+    codes = column.codes
+    if column.lines is None or any(map(is_total, codes)):
         return None
     for i in ways.likely_totals(codes):
         made = ways.by_indents(codes, depths, codes[i])
         if depths[i] > min(depths) or made is None or made.root != codes[i]:
             continue
         top = Dimension(made.codes, np.where(made.parent == i, i, -1))
-        good, bad = checked_sums(top, *lines, slack)
+        good, bad = column.checked(top)
         if good and not bad:
-            support = "sum supports" if good == 1 else "sums support"
-            notes.append(
-                f"{name}: {codes[i]!r} by the name may be a total; {_sums(top)}, which {good} "
-                f"published {support}"
+            column.say(
+                f"{codes[i]!r} by the name may be a total; {_sums(top)}, which {_supported(good)}"
             )
             return made
     return None
 
 
-def _with_rests(
-    name: str, made: Dimension, n: int, told: Told, printed: Printed, lines: _Lines | None,
-    notes: list[str],
-) -> Dimension:  # fmt: skip
+def _with_rests(column: _Column, made: Dimension) -> Dimension:
     """Add the rests of parts that are named without the others, and say so."""
-    above = dict(printed.parents.get(name, {}))
-    indents = printed.indents.get(name, {})
+    n = len(column.codes)
+    above = dict(column.printed.parents.get(column.name, {}))
+    indents = column.printed.indents.get(column.name, {})
     last: dict[int, str] = {}
     for code in made.codes[:n] if indents else ():
         depth = indents.get(code, 0)
@@ -234,7 +253,7 @@ def _with_rests(
         if last:
             above.setdefault(code, last[max(last)])
         last[depth] = code
-    made = ways.with_rests(made, n, above, lines, alone=told.exact)
+    made = ways.with_rests(made, n, above, column.lines, alone=column.told.exact)
     shown = [
         f"{made.codes[one.whole]} = {' + '.join(made.codes[i] for i in (*one.parts, one.rest))}"
         for one in made.rests
@@ -242,14 +261,11 @@ def _with_rests(
     if shown:
         few = "a part is" if len(shown) == 1 else "parts are"
         more = "; and others" if len(shown) > 3 else ""
-        notes.append(f"{name}: {few} named without the rest, so {'; '.join(shown[:3])}{more}")
+        column.say(f"{few} named without the rest, so {'; '.join(shown[:3])}{more}")
     return made
 
 
-def _by_names(
-    name: str, codes: tuple[str, ...], total: str | None, lines: _Lines | None, slack: int,
-    notes: list[str],
-) -> Dimension | None:  # fmt: skip
+def _by_names(column: _Column) -> Dimension | None:
     """Read codes whose names say that they may be totals as such, where sums show of what.
 
     None if one code at most has the name of a total and that is plain, or nothing shows what it is.
@@ -259,27 +275,35 @@ def _by_names(
     InputError
         If several codes have the name of a total and no sum shows what they hold.
     """
+    name, codes, lines = column.name, column.codes, column.lines
     likely = ways.likely_totals(codes)
     sure = any(map(is_total, codes))
     if not likely or (sure and len(likely) == 1):
         return None
     names = " and ".join(repr(codes[i]) for i in likely[:3])
-    root = total or ways.whole_of(codes) if sure else codes[likely[0]] if len(likely) == 1 else None
+    root = (
+        column.total or ways.whole_of(codes)
+        if sure
+        else codes[likely[0]]
+        if len(likely) == 1
+        else None
+    )
     flat = None if root is None else ways.flat(codes, name, root)
     if lines is None:
         return flat if sure else None
-    seen = (ways.found(codes, *lines, slack, likely) or (None,))[0]
+    seen = (column.sums_found(likely) or (None,))[0]
     tried = [
         one for one in (flat if not sure else None, seen, flat, _whole_tree(codes, likely, lines))
         if one is not None
     ]  # fmt: skip
     for one in tried:
-        good, bad = checked_sums(one, *lines, slack)
+        good, bad = column.checked(one)
         tops = {*one.parent[one.parent >= 0].tolist()}
         # Each is the total of something, or the sums show that it is a part as it stands.
         if good and not bad and (tops.issuperset(likely) or one is flat):
-            parts = f"{good} published {'sum supports' if good == 1 else 'sums support'}"
-            notes.append(f"{name}: {names} by the name may be a total; {_sums(one)}, which {parts}")
+            column.say(
+                f"{names} by the name may be a total; {_sums(one)}, which {_supported(good)}"
+            )
             return one
     if sure:
         mend = argument("total", {name: root or codes[likely[0]]})
@@ -290,11 +314,10 @@ def _by_names(
             + argument("hierarchies", option=f"--hierarchy {name}=FILE")
         )
         raise InputError(msg)
-    _, failed = (0, 0) if flat is None else checked_sums(flat, *lines, slack)
+    _, failed = (0, 0) if flat is None else column.checked(flat)
     if not failed:
-        notes.append(
-            f"{name}: {names} may be a total, but no published sum shows it; if it is, name it as "
-            "the total"
+        column.say(
+            f"{names} may be a total, but no published sum shows it; if it is, name it as the total"
         )
     return None
 
@@ -309,6 +332,10 @@ def _whole_tree(codes: tuple[str, ...], likely: Sequence[int], lines: _Lines) ->
         return None
     good, bad = checked_sums(made, *lines, 0)
     return made if good >= 2 * ways.LEAST and not bad else None
+
+
+def _supported(count: int) -> str:
+    return f"{count} published {'sum supports' if count == 1 else 'sums support'}"
 
 
 def _sums(dimension: Dimension) -> str:
