@@ -16,6 +16,7 @@ from attacks.release_alone.disclosed_cells import Disclosure
 from attacks.release_alone.misreadings import misreadings, support
 from csp.exact import UNBOUNDED, Bools, Floats, number_text
 from csp.release.release import Release
+from csp.tables.cross.frames import dimension_columns
 
 _LISTED = 50
 """Cells of a kind that a text names; `PublishedAudit.columns` has all."""
@@ -322,10 +323,7 @@ class PublishedAudit:
         """
         release, found = self.release, self.disclosure
         cells = np.flatnonzero(release.withheld) if found is None else found.cells
-        labels = [release.labels[cell] for cell in cells.tolist()]
-        columns: dict[str, list[Any]] = {
-            name: [label[d] for label in labels] for d, name in enumerate(release.names)
-        }
+        columns = dimension_columns(release, cells)
         if found is None:
             return columns
         verdict = np.where(self.known, "disclosed", np.where(self.narrow, "narrow", "uncertain"))

@@ -15,8 +15,7 @@ from csp.errors import CellveilError, InputError
 from csp.exact import Bools, Ints
 from csp.release.release import Release
 from csp.tables.cells import as_flags
-from csp.tables.codes import Labels
-from csp.tables.cross.frames import columns_to_frame
+from csp.tables.cross.frames import columns_to_frame, dimension_columns
 
 UNJUDGED = "not judged: give width="
 """Verdict of a cell that is not known exactly, where a function promises no width."""
@@ -151,12 +150,7 @@ class Matching:
         if reveal:
             for name in ("feasible_lower", "feasible_upper", "lower", "upper"):
                 columns[name] = _numbers(getattr(self, name), unit)
-        taken = set(columns) & set(release.names)
-        if taken:
-            msg = f"dimension {min(taken)!r} has the name of a result column; rename it"
-            raise InputError(msg)
-        labels = Labels.of(release.labels).take(self.cells)
-        codes = {name: labels.column(d) for d, name in enumerate(release.names)}
+        codes = dimension_columns(release, self.cells, beside=columns)
         return columns_to_frame(codes | columns, library or "")
 
     def _marked(self, marks: Any) -> Bools | None:

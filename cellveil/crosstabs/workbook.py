@@ -10,7 +10,7 @@ from cellveil.io.cross_sheets import MARKED, Sheet
 from cellveil.io.excel import check_excel, title_of, write_sheets
 from csp.errors import InputError
 from csp.formats.files import Together
-from csp.tables.codes import Labels
+from csp.tables.cross.frames import dimension_columns
 from csp.tables.cross.html import EMPTY, SUPPRESSED
 
 if TYPE_CHECKING:
@@ -65,11 +65,7 @@ def write_crosstabs(
 
 def _columns(table: Figures) -> dict[str, list[Any]]:
     """Columns of a list of all cells: codes, each figure, and whether the cell is published."""
-    release = table.first.release
-    labels = Labels.of(release.labels)
-    columns: dict[str, list[Any]] = {
-        name: list(labels.column(d)) for d, name in enumerate(release.names)
-    }
+    columns = dimension_columns(table.first.release)
     own: dict[str, list[Any]] = {
         str(one.response): [None if f is None else float(f) for f in one.exact]
         for one in table.shown

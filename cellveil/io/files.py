@@ -23,7 +23,9 @@ from csp.formats.files import Together, check_writable, csv_writer, joined
 from csp.formats.formulas import without_formula
 from csp.mechanism import Protected
 from csp.problem.problem import Problem
+from csp.release.result_columns import statuses
 from csp.tables.codes import Labels
+from csp.tables.cross.frames import dimension_columns
 
 KINDS = {
     "-o": (".csv", ".csv.gz", ".parquet"),
@@ -119,10 +121,8 @@ def result_columns(
         units_text(v, scale) if reveal or not hidden else None
         for v, hidden in zip(units.tolist(), release.pattern.tolist(), strict=True)
     ]
-    status = _status(protected.problem, release.pattern, reveal=reveal)
-    columns: Columns = {
-        name: Labels.of(release.labels).column(d) for d, name in enumerate(release.names)
-    }
+    status = statuses(protected.problem, release.pattern, reveal=reveal)
+    columns = dimension_columns(release)
     columns |= {"value": shown, "status": status, "published": (~release.pattern).tolist()}
     if intervals:
         columns |= interval_columns(protected.published_ends, release.scale)
@@ -133,7 +133,7 @@ def pattern_columns(problem: Problem, pattern: Bools, *, reveal: bool = False) -
     """Columns id and status of a pattern for a problem from a JJ file."""
     return {
         "id": Labels.of(problem.table.labels).column(0),
-        "status": _status(problem, pattern, reveal=reveal),
+        "status": statuses(problem, pattern, reveal=reveal),
     }
 
 
@@ -144,15 +144,6 @@ def interval_columns(proved: tuple[NDArray[Any], NDArray[Any]], scale: int) -> C
         for ends in proved
     )
     return {"lower": low, "upper": high}
-
-
-def _status(problem: Problem, pattern: Bools, *, reveal: bool) -> list[str]:
-    # Telling primary from secondary cells tells that a rule holds for them.
-    letters = np.where(pattern, "x", np.where(problem.status == "z", "z", "s"))
-    if reveal:
-        letters = np.where(problem.primary & pattern, "u", letters)
-    found: list[str] = letters.tolist()
-    return found
 
 
 # ---- files ---------------------------------------------------------------------------------------

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from csp.errors import InputError
-from csp.exact import units_to_numbers
+from csp.exact import Bools, units_to_numbers
 from csp.problem.problem import Problem
 from csp.release.release import Release
-from csp.tables.codes import Labels
+from csp.tables.cross.frames import dimension_columns
 
 
 def result_columns(problem: Problem, release: Release, *, reveal: bool = False) -> dict[str, Any]:
@@ -30,25 +29,27 @@ def result_columns(problem: Problem, release: Release, *, reveal: bool = False) 
         If a dimension has the name of another column.
     """
     table, hidden = problem.table, release.pattern
-    taken = {"value", "status", "published", "lower", "upper", "inside"} & set(table.names)
-    if taken:
-        msg = f"dimension {min(taken)!r} has the name of a result column; rename it"
-        raise InputError(msg)
-    columns: dict[str, Any] = {
-        name: Labels.of(table.labels).column(d) for d, name in enumerate(table.names)
-    }
+    names = {"value", "status", "published", "lower", "upper", "inside"}
+    columns = dimension_columns(table, beside=names)
     numbers = (
         units_to_numbers(table.values, table.scale)
         if reveal
         else units_to_numbers(release.published, release.scale)
     ).tolist()
-    status = np.where(hidden, "x", np.where(problem.status == "z", "z", "s"))
-    if reveal:
-        status = np.where(problem.primary, "u", status)
     return columns | {
         "value": [
             None if gone and not reveal else v for v, gone in zip(numbers, hidden, strict=True)
         ],
-        "status": status.tolist(),
+        "status": statuses(problem, hidden, reveal=reveal),
         "published": (~hidden).tolist(),
     }
+
+
+def statuses(problem: Problem, pattern: Bools, *, reveal: bool) -> list[str]:
+    """Letters of cells: x suppressed, z must be published, s published; with `reveal` u primary."""
+    # Telling primary from secondary cells tells that a rule holds for them.
+    letters = np.where(pattern, "x", np.where(problem.status == "z", "z", "s"))
+    if reveal:
+        letters = np.where(problem.primary & pattern, "u", letters)
+    found: list[str] = letters.tolist()
+    return found

@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from csp.errors import InputError
 from csp.exact import Bools, Ints, units_text, units_to_numbers
 from csp.rounding.perturbed import Perturbed
 from csp.rounding.small_counts import small_range
-from csp.tables.codes import Labels
-from csp.tables.cross.frames import columns_to_frame
+from csp.tables.cross.frames import columns_to_frame, dimension_columns
 from csp.tables.cross.html import cell_texts, notebook_table
 
 
@@ -115,13 +113,7 @@ class Rounded(Perturbed):
         """
         table, release = self.table, self.release
         names = {"value", "lower", "upper", "true", "relaxed"}
-        taken = names & set(table.names)
-        if taken:
-            msg = f"dimension {min(taken)!r} has the name of a result column; rename it"
-            raise InputError(msg)
-        columns: dict[str, Any] = {
-            name: Labels.of(table.labels).column(d) for d, name in enumerate(table.names)
-        }
+        columns = dimension_columns(table, beside=names)
         sides = {"value": self.values, "lower": release.lower, "upper": release.upper}
         if reveal:
             sides["true"] = table.values

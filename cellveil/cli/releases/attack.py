@@ -12,7 +12,6 @@ from cellveil.cli import options
 from cellveil.cli.answers import finish, print_columns, read_attacked, read_mechanism
 from cellveil.cli.options import argument, option
 from cellveil.cli.releases.release_attacks import (
-    cell_columns,
     explain,
     insiders,
     joint,
@@ -27,6 +26,7 @@ from cellveil.render.screen import printable
 from cellveil.requests.outputs import Facts, Rows
 from cellveil.requests.publication import Publication
 from csp.exact import units_text
+from csp.tables.cross.frames import dimension_columns
 
 if TYPE_CHECKING:
     from attacks.algorithm_known.matching_results import Matching
@@ -144,7 +144,7 @@ for _command in (posterior, explain, insiders, joint):
 def _columns(found: Matching, *, reveal: bool) -> dict[str, list[Any]]:
     """One row a suppressed cell."""
     release = found.release
-    columns = cell_columns(release, found.cells)
+    columns = dimension_columns(release, found.cells)
     columns["feasible"] = texts(release, found.feasible_upper - found.feasible_lower)
     columns["width"] = texts(release, found.width)
     if reveal:

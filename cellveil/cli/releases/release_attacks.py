@@ -25,6 +25,7 @@ from csp.exact import end_text, exact
 from csp.release.release import Release
 from csp.tables.codes import Labels
 from csp.tables.columns import column_names, read_columns
+from csp.tables.cross.frames import dimension_columns
 from csp.tables.units import MOST_DECIMALS
 
 
@@ -66,7 +67,7 @@ def posterior(
         )  # fmt: skip
     low, high = found.shortest(mass)
     wide, far = found.shortest(mass, naive=True)
-    columns = cell_columns(given, found.cells)
+    columns = dimension_columns(given, found.cells)
     columns["width"] = texts(given, high - low)
     columns["width_naive"] = texts(given, far - wide)
     columns["chance"] = [round(float(p), 4) for p in found.mode_probability]
@@ -226,7 +227,7 @@ def joint(
             time_limit=time_limit,
         )
     union = found.release
-    columns = cell_columns(union, found.cells)
+    columns = dimension_columns(union, found.cells)
     shown = np.array([bool(p) for p in found.publishers], bool)
     known = found.lower == found.upper
     columns["published_in"] = [
@@ -250,12 +251,6 @@ def joint(
 
 
 # ---- options and files ---------------------------------------------------------------------------
-
-
-def cell_columns(release: Release, cells: Any) -> dict[str, list[Any]]:
-    """Columns of the dimensions, a row for each of some cells."""
-    labels = [release.labels[int(i)] for i in cells]
-    return {name: [label[d] for label in labels] for d, name in enumerate(release.names)}
 
 
 def texts(release: Release, ends: Any) -> list[str]:
@@ -328,7 +323,7 @@ def _insights(release: Release, one: Insight, *, reveal: bool) -> dict[str, list
     at = np.flatnonzero(one.narrowed)
     low, high = one.lower[at], one.upper[at]
     columns: dict[str, list[Any]] = {"contributor": [one.name] * len(at)}
-    columns |= cell_columns(release, one.cells[at])
+    columns |= dimension_columns(release, one.cells[at])
     columns["width"] = texts(release, high - low)
     columns["width_of_the_rest"] = texts(release, one.rest_upper[at] - one.rest_lower[at])
     columns["verdict"] = np.where(low == high, "known", "narrower").tolist()

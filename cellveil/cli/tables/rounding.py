@@ -21,7 +21,7 @@ from csp.decoys.key import Key
 from csp.errors import InputError
 from csp.exact import UNBOUNDED, units_text
 from csp.rounding.controlled import round_table
-from csp.tables.codes import Labels
+from csp.tables.cross.frames import dimension_columns
 
 
 @taking
@@ -125,9 +125,7 @@ def _check_identity(key_file: Path | None, table_id: str) -> None:
 def _columns(found: Any) -> dict[str, list[Any]]:
     """Dimensions, value, lower and upper, as decimal text."""
     release, scale = found.release, found.table.scale
-    columns: dict[str, list[Any]] = {
-        name: Labels.of(release.labels).column(d) for d, name in enumerate(release.names)
-    }
+    columns = dimension_columns(release)
     columns["value"] = [units_text(v, scale) for v in found.values.tolist()]
     for name, side in (("lower", release.lower), ("upper", release.upper)):
         columns[name] = [

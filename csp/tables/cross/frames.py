@@ -1,8 +1,8 @@
-"""Data frames of columns, in the library of the caller's data."""
+"""Columns of dimensions, and data frames of columns in the library of the caller's data."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -10,8 +10,30 @@ from typing import Any
 import numpy as np
 
 from csp.errors import InputError
+from csp.exact import Ints
 from csp.names.calls import check_choice
+from csp.tables.codes import Labels
 from csp.tables.columns import LIBRARIES
+from csp.tables.cross.layout import Labelled
+
+
+def dimension_columns(
+    table: Labelled, cells: Ints | None = None, *, beside: Collection[str] = ()
+) -> dict[str, Any]:
+    """Codes of all cells, or of some, by dimension.
+
+    Raises
+    ------
+    InputError
+        If a dimension has the name of one of the columns `beside` them.
+    """
+    taken = {*beside} & set(table.names)
+    if taken:
+        msg = f"dimension {min(taken)!r} has the name of a result column; rename it"
+        raise InputError(msg)
+    labels = Labels.of(table.labels)
+    labels = labels if cells is None else labels.take(cells)
+    return {name: labels.column(d) for d, name in enumerate(table.names)}
 
 
 def columns_to_frame(columns: Mapping[str, Any], library: str = "") -> Any:
