@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import cached_property
 from numbers import Integral
 from typing import Any
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
 from csp.exact import Bools, Floats, Ints
-from csp.names.calls import check_choice, check_known, whole_number
+from csp.names.calls import asked_as, check_choice, check_known, whole_number
 from csp.tables.codes import numbered_owners
 from csp.tables.columns import check_names, column_names, named_columns, read_columns
 from csp.tables.hierarchies.coding import missing_owner
@@ -218,19 +218,11 @@ class Records:
         )
 
 
-def read_records(
-    data: Any,
-    attributes: Sequence[str] | None = None,
-    *,
-    diverse: Collection[str] = (),
-    decimals: int | None = None,
-    contributor: str | Sequence[Any] | None = None,
-    missing: str = "error",
-    round: bool = False,
-) -> Records:
-    """Read numerical attributes of some data, each column once.
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordsOptions:
+    """Data and which numerical attributes are read: the arguments of `microagg.read_records`.
 
-    Parameters
+    Attributes
     ----------
     data : (n, d) array, data frame, mapping of columns, path, or Records
         An array names its attributes a1, a2, ...; anything else as
@@ -252,6 +244,25 @@ def read_records(
     round : bool
         Whether attributes with more decimals than `decimals` are rounded to these, ties to even:
         floats that were measured or computed cannot be judged exactly otherwise.
+    """
+
+    data: Any
+    attributes: Sequence[str] | None = None
+    _: KW_ONLY
+    diverse: Collection[str] = ()
+    decimals: int | None = None
+    contributor: str | Sequence[Any] | None = None
+    missing: str = "error"
+    round: bool = False
+
+
+@asked_as(RecordsOptions)
+def read_records(asked: RecordsOptions) -> Records:
+    """Read numerical attributes of some data, each column once; takes what `RecordsOptions` does.
+
+    Returns
+    -------
+    Records
 
     Raises
     ------
@@ -260,10 +271,32 @@ def read_records(
         something that is not a finite number (row and column named), or a record has no
         contributor.
     """
-    check_choice("missing", missing, MISSING)
-    check_apart(contributor, attributes)
+    return _read(asked)
+
+
+@asked_as(RecordsOptions)
+def records_to_mask(asked: RecordsOptions) -> Records:
+    """Read records that are to be masked; see `read_records`.
+
+    If nobody says who a record belongs to, a column that may say it is noted; see `repeats_note`.
+    """
+    data = asked.data
+    plain = isinstance(data, (Records, np.ndarray))
+    data = data if isinstance(data, Records) else named_columns(data)
+    records = _read(replace(asked, data=data))
+    if plain or records.contributor is not None:
+        return records
+    given = records.n if records.kept is None else records.kept.given
+    note = repeats_note(data, {*records.names, *asked.diverse}, given)
+    return replace(records, notes=(note,)) if note else records
+
+
+def _read(asked: RecordsOptions) -> Records:
+    data, wanted, diverse = asked.data, asked.attributes, asked.diverse
+    contributor, decimals = asked.contributor, asked.decimals
+    check_choice("missing", asked.missing, MISSING)
+    check_apart(contributor, wanted)
     own = (contributor,) if isinstance(contributor, str) else ()
-    wanted = attributes
     if isinstance(data, Records):
         check_known(argument("diverse"), diverse, tuple(data.by_name))
         if wanted is None and (diverse or own):
@@ -276,7 +309,7 @@ def read_records(
     if decimals is not None and not 0 <= decimals <= MOST_DECIMALS:
         msg = f"{argument('decimals')} must be from 0 to {MOST_DECIMALS}, not {decimals}"
         raise InputError(msg)
-    check_rounding(decimals, rounded=round)
+    check_rounding(decimals, rounded=asked.round)
     data = named_columns(data)
     if diverse or wanted is None:
         known = column_names(data)
@@ -295,16 +328,16 @@ def read_records(
         msg = "the data has no records; give at least one"
         raise InputError(msg)
     records = _owned(records, contributor, columns)
-    if missing != "error":
-        records = _with_gaps(records, drop=missing == "drop")
-    if round and decimals is not None:
+    if asked.missing != "error":
+        records = _with_gaps(records, drop=asked.missing == "drop")
+    if asked.round and decimals is not None:
         pairs = zip(records.columns, records.names, strict=True)
         columns_of = tuple(rounded_entries(column, name, decimals) for column, name in pairs)
         records = replace(records, columns=columns_of)
     try:
         _ = records.floats
     except InputError as error:
-        if attributes is not None:
+        if asked.attributes is not None:
             raise
         msg = (
             f"{error.template}; or name the numerical attributes to use "
@@ -312,33 +345,6 @@ def read_records(
         )
         raise InputError(msg) from None
     return records
-
-
-def records_to_mask(
-    data: Any,
-    attributes: Sequence[str] | None = None,
-    *,
-    diverse: Collection[str] = (),
-    decimals: int | None = None,
-    contributor: str | Sequence[Any] | None = None,
-    missing: str = "error",
-    round: bool = False,
-) -> Records:
-    """Read records that are to be masked; see `read_records`.
-
-    If nobody says who a record belongs to, a column that may say it is noted; see `repeats_note`.
-    """
-    plain = isinstance(data, (Records, np.ndarray))
-    data = data if isinstance(data, Records) else named_columns(data)
-    records = read_records(
-        data, attributes, diverse=diverse, decimals=decimals, contributor=contributor,
-        missing=missing, round=round,
-    )  # fmt: skip
-    if plain or records.contributor is not None:
-        return records
-    given = records.n if records.kept is None else records.kept.given
-    note = repeats_note(data, {*records.names, *diverse}, given)
-    return replace(records, notes=(note,)) if note else records
 
 
 def _with_gaps(records: Records, *, drop: bool) -> Records:

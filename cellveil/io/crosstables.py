@@ -13,11 +13,10 @@ from cellveil.render.screen import say
 from cellveil.requests.option import made
 from cellveil.requests.source import Source, Written, is_workbook
 from csp.errors import InputError
-from csp.exact import exact
 from csp.formats.delimited import TextFile
 from csp.formats.parquet import is_parquet
 from csp.published.crosstabs.grids import grid_for
-from csp.published.crosstabs.reading import COUNTS, Crosstab, crosstab
+from csp.published.crosstabs.reading import COUNTS, CrosstabOptions, crosstab
 from csp.published.door import grid_of, grid_of_bytes
 from csp.published.entries import sign_of
 from csp.published.grids.grid import is_list
@@ -64,16 +63,17 @@ def _table(
     source: Source, rows: list[list[Any]], hierarchies: Mapping[str, Hierarchy],
     total: str | Mapping[str, str] | None, *, guess: bool = False,
 ) -> tuple[Table, tuple[str, ...]]:  # fmt: skip
-    asked = Crosstab(
-        source.by or None, source.value, source.count,
-        None if guess else source.cross == "counts", hierarchies, total,
-        "zero" if source.absent_zero else "error", exact(source.tolerance), source.negative,
-        source.decimals, source.round, source.written.decimal,
-    )  # fmt: skip
     gaps = {*(source.written.na or ())}
     rows = [[None if gaps and sign_of(item) in gaps else item for item in row] for row in rows]
+    asked = CrosstabOptions(
+        rows, source.by or None, source.value, count=source.count,
+        counts=None if guess else source.cross == "counts", hierarchies=hierarchies, total=total,
+        absent="zero" if source.absent_zero else "error", tolerance=source.tolerance,
+        negative=source.negative, decimals=source.decimals, round=source.round,
+        decimal=source.written.decimal,
+    )  # fmt: skip
     try:
-        return crosstab(rows, asked)
+        return crosstab(asked)
     except InputError as error:
         msg = f"{str(source.data)!r}: {error.template}"
         raise InputError(msg) from error

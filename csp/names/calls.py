@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial, update_wrapper
 from numbers import Integral
 from types import FunctionType, ModuleType
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
 
 from csp.errors import InputError
 from csp.names.guesses import ADVICE, argument_for
@@ -18,6 +18,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
 C = TypeVar("C")
+T_co = TypeVar("T_co", covariant=True)
 
 _NAMED = "_names_its_arguments"
 
@@ -63,29 +64,41 @@ def _at_home(wrapper: Any, function: Callable[..., Any]) -> Any:
     return update_wrapper(home, function)
 
 
-def asked_as(
-    options: Callable[P, T],
-) -> Callable[[Callable[[type[C], T], R]], Callable[Concatenate[type[C], P], R]]:
-    """Let a class method that takes one value be called with what that value is made of.
+class _AskedAs(Protocol[P, T_co]):
+    """Decorator of a function, or of a class method, that takes one value."""
 
-    The class of the value states types, defaults and meaning of the arguments once.
+    @overload
+    def __call__(self, function: Callable[[T_co], R], /) -> Callable[P, R]: ...
+    @overload
+    def __call__(
+        self, function: Callable[[type[C], T_co], R], /
+    ) -> Callable[Concatenate[type[C], P], R]: ...
+
+
+def asked_as(options: Callable[P, T]) -> _AskedAs[P, T]:
+    """Let a function that takes one value be called with what that value is made of.
+
+    The class of the value states types, defaults and meaning of the arguments once. A class method
+    takes its class before the value.
     """
 
-    def decorate(function: Callable[[type[C], T], R]) -> Callable[Concatenate[type[C], P], R]:
-        def asked(cls: type[C], /, *args: P.args, **kwargs: P.kwargs) -> R:
-            return function(cls, options(*args, **kwargs))
+    def decorate(function: Callable[..., R]) -> Any:
+        signature, taken = inspect.signature(function), inspect.signature(options).parameters
+        *before, _ = signature.parameters.values()
+
+        def asked(*args: Any, **kwargs: Any) -> R:
+            own = len(before)
+            return function(*args[:own], options(*args[own:], **kwargs))
 
         told = _at_home(asked, function)
-        signature, taken = inspect.signature(function), inspect.signature(options).parameters
-        cls, _ = signature.parameters.values()
-        told.__signature__ = signature.replace(parameters=[cls, *taken.values()])
+        told.__signature__ = signature.replace(parameters=[*before, *taken.values()])
         doc, what = (inspect.cleandoc(one.__doc__ or "") for one in (function, options))
         head, returns, rest = doc.partition("\n\nReturns\n")
         what = what.partition("Attributes\n----------\n")[2]
         told.__doc__ = f"{head}\n\nParameters\n----------\n{what}{returns}{rest}"
-        return cast("Callable[Concatenate[type[C], P], R]", told)
+        return told
 
-    return decorate
+    return cast("_AskedAs[P, T]", decorate)
 
 
 _DEFAULTS: dict[type, dict[str, Any]] = {}

@@ -9,7 +9,7 @@ known where a tree of clusters is released. All of these are relations of one `c
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from csp.errors import InputError
 from csp.exact import UNBOUNDED, Bools, Ints, Number, exact
-from csp.names.calls import check_choice, check_known
+from csp.names.calls import asked_as, check_choice, check_known
 from csp.tables.contributors import Contributors
 from csp.tables.table import Table
 from microagg.partitions.means import cluster_sums
@@ -60,23 +60,11 @@ class ClusterTable(Frozen):
         return f"ClusterTable({c} clusters x {d} attributes, {len(self.identities)} identities)"
 
 
-def cells(
-    X: Any,
-    partition: Partition,
-    *,
-    totals: bool = True,
-    groups: ArrayLike | None = None,
-    identities: str | Sequence[str | Identity] | None = "detect",
-    share: Number | None = None,
-    negative: str = "error",
-    bounds: Mapping[str, tuple[Number, Number]] | None = None,
-    top: int = 5,
-    decimals: int | None = None,
-    contributor: str | Sequence[Any] | None = None,
-) -> Table:
-    """Table of clusters by attributes.
+@dataclass(frozen=True, slots=True, eq=False)
+class ClusterTableOptions:
+    """Records, their clusters and what the public knows: the arguments of `microagg.cells`.
 
-    Parameters
+    Attributes
     ----------
     X : data
         The original records.
@@ -104,6 +92,25 @@ def cells(
     contributor : str or sequence, optional
         Who each record belongs to: a column, or n identifiers; those of the partition by default.
         Its records in a cluster count as one contribution, their sum.
+    """
+
+    X: Any
+    partition: Partition
+    _: KW_ONLY
+    totals: bool = True
+    groups: ArrayLike | None = None
+    identities: str | Sequence[str | Identity] | None = "detect"
+    share: Number | None = None
+    negative: str = "error"
+    bounds: Mapping[str, tuple[Number, Number]] | None = None
+    top: int = 5
+    decimals: int | None = None
+    contributor: str | Sequence[Any] | None = None
+
+
+@asked_as(ClusterTableOptions)
+def cells(asked: ClusterTableOptions) -> Table:
+    """Table of clusters by attributes; takes what `ClusterTableOptions` does.
 
     Returns
     -------
@@ -124,31 +131,22 @@ def cells(
     >>> microagg.cells(data, halves).values.tolist()
     [33, 116, 149]
     """
-    return cluster_table(
-        X, partition, totals=totals, groups=groups, identities=identities, share=share,
-        negative=negative, bounds=bounds, top=top, decimals=decimals, contributor=contributor,
-    ).table  # fmt: skip
+    return _cluster_table(asked).table
 
 
-def cluster_table(
-    X: Any,
-    partition: Partition,
-    *,
-    totals: bool = True,
-    groups: ArrayLike | None = None,
-    identities: str | Sequence[str | Identity] | None = "detect",
-    share: Number | None = None,
-    negative: str = "error",
-    bounds: Mapping[str, tuple[Number, Number]] | None = None,
-    top: int = 5,
-    decimals: int | None = None,
-    contributor: str | Sequence[Any] | None = None,
-) -> ClusterTable:
+@asked_as(ClusterTableOptions)
+def cluster_table(asked: ClusterTableOptions) -> ClusterTable:
     """Table of clusters by attributes, with what is special about its cells; see `cells`."""
-    records = records_of(X, partition, decimals, contributor)
-    found = as_identities(identities, records, share)
-    known = Known(totals=totals, groups=groups, identities=found, bounds=bounds or {})
-    return table_of(records, partition, known, negative=negative, top=top)
+    return _cluster_table(asked)
+
+
+def _cluster_table(asked: ClusterTableOptions) -> ClusterTable:
+    records = records_of(asked.X, asked.partition, asked.decimals, asked.contributor)
+    found = as_identities(asked.identities, records, asked.share)
+    known = Known(
+        totals=asked.totals, groups=asked.groups, identities=found, bounds=asked.bounds or {}
+    )
+    return table_of(records, asked.partition, known, negative=asked.negative, top=asked.top)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

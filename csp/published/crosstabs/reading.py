@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -18,7 +18,7 @@ from scipy.sparse import vstack
 
 from csp.errors import InputError, argument, phrase
 from csp.exact import UNBOUNDED, Ints, Number, exact, number_text
-from csp.names.calls import check_choice, named_errors
+from csp.names.calls import asked_as, check_choice, named_errors
 from csp.published.breakdowns import Breakdown, breakdowns, rows_of_breakdowns
 from csp.published.cells import Published
 from csp.published.crosstabs.grids import grid_for, rows_of
@@ -44,32 +44,11 @@ _AMOUNTS = re.compile(
 """Words above a table that say that its numbers are amounts, and not counts."""
 
 
-@named_errors
-def read_crosstab(
-    data: Any,
-    by: Sequence[str] | None = None,
-    value: str | None = None,
-    *,
-    counts: bool | None = None,
-    count: str | None = None,
-    hierarchies: Mapping[str, Hierarchy | str] | None = None,
-    total: str | Mapping[str, str] | None = None,
-    absent: str = "error",
-    tolerance: Number = 0,
-    negative: str = "error",
-    decimals: int | None = None,
-    round: bool = False,
-    decimal: str | None = None,
-) -> Table:
-    """Table of a cross table of true values, as people have it on a sheet or in a text file.
+@dataclass(frozen=True, slots=True, eq=False)
+class CrosstabOptions:
+    """A cross table of true values and how it is read: the arguments of `csp.read_crosstab`.
 
-    A list with one row for each cell, totals among its codes, is read as well. Titles, several
-    header rows, indents and headings as hierarchies, separators of thousands, decimal commas and
-    footnotes are recognised as in published tables (`csp.Release.from_frame`). `Table.notes` says
-    what was recognised. A total without a number is the sum of its parts. Where no dimension has a
-    total all are computed, but for years; where some have one, others stay without.
-
-    Parameters
+    Attributes
     ----------
     data : path, `TextFile`, or sequence of rows
         Rows of a sheet: numbers, texts, None. Blanks before row labels are indents.
@@ -99,6 +78,40 @@ def read_crosstab(
         Whether numbers with more decimals are rounded to `decimals`, ties to even.
     decimal : {".", ","}, optional
         Decimal mark of numbers that are text, where it is not clear.
+    """
+
+    data: Any
+    by: Sequence[str] | None = None
+    value: str | None = None
+    _: KW_ONLY
+    counts: bool | None = None
+    count: str | None = None
+    hierarchies: Mapping[str, Hierarchy | str] | None = None
+    total: str | Mapping[str, str] | None = None
+    absent: str = "error"
+    tolerance: Number = 0
+    negative: str = "error"
+    decimals: int | None = None
+    round: bool = False
+    decimal: str | None = None
+
+    @property
+    def slack(self) -> Fraction:
+        """By how much a total may be off, as the number is meant."""
+        return exact(self.tolerance)
+
+
+@named_errors
+@asked_as(CrosstabOptions)
+def read_crosstab(asked: CrosstabOptions) -> Table:
+    """Table of a cross table of true values, as people have it on a sheet or in a text file.
+
+    A list with one row for each cell, totals among its codes, is read as well. Titles, several
+    header rows, indents and headings as hierarchies, separators of thousands, decimal commas and
+    footnotes are recognised as in published tables (`csp.Release.from_frame`). `Table.notes` says
+    what was recognised. A total without a number is the sum of its parts. Where no dimension has a
+    total all are computed, but for years; where some have one, others stay without. Takes what
+    `csp.published.crosstabs.reading.CrosstabOptions` does.
 
     Returns
     -------
@@ -123,38 +136,11 @@ def read_crosstab(
     >>> table.notes[0]
     'read as a cross table of counts: ward, 2 codes and All; columns, 2 codes and All'
     """
-    asked = Crosstab(
-        by, value, count, counts, hierarchies, total, absent, exact(tolerance), negative, decimals,
-        round, decimal,
-    )  # fmt: skip
-    return crosstab(data, asked)[0]
+    return crosstab(asked)[0]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Crosstab:
-    """What is said of a cross table; see `read_crosstab`."""
-
-    by: Sequence[str] | None = None
-    value: str | None = None
-    count: str | None = None
-    counts: bool | None = None
-    hierarchies: Mapping[str, Hierarchy | str] | None = None
-    total: str | Mapping[str, str] | None = None
-    absent: str = "error"
-    tolerance: Fraction = Fraction(0)
-    negative: str = "error"
-    decimals: int | None = None
-    rounded: bool = False
-    decimal: str | None = None
-
-
-def crosstab(data: Any, asked: Crosstab) -> tuple[Table, tuple[str, ...]]:
+def crosstab(asked: CrosstabOptions) -> tuple[Table, tuple[str, ...]]:
     """Table of a cross table, and what only its owner may know of how it was read.
-
-    Parameters
-    ----------
-    data : path, `TextFile`, or sequence of rows
-    asked : Crosstab
 
     Returns
     -------
@@ -168,8 +154,8 @@ def crosstab(data: Any, asked: Crosstab) -> tuple[Table, tuple[str, ...]]:
     """
     check_choice("absent", asked.absent, ("error", "zero"))
     check_choice("negative", asked.negative, ("error", "allow"))
-    check_rounding(asked.decimals, rounded=asked.rounded)
-    rows, what = rows_of(data)
+    check_rounding(asked.decimals, rounded=asked.round)
+    rows, what = rows_of(asked.data)
     grid = grid_for(rows, what, asked.by, asked.value)
     notes = list(grid.told[1:])
     made, added, values, zeros = _cells(rows, grid, asked, notes)
@@ -185,10 +171,10 @@ def crosstab(data: Any, asked: Crosstab) -> tuple[Table, tuple[str, ...]]:
         note.replace("published sum", "sum") for note in made.notes
         if "no total was found" not in note and "no published sum shows whether" not in note
     ]  # fmt: skip
-    if asked.tolerance > 0:
+    if asked.slack > 0:
         notes.append(
             "totals that differ from the sum of their parts by no more than the tolerance of "
-            f"{number_text(asked.tolerance)} are replaced by the sum"
+            f"{number_text(asked.slack)} are replaced by the sum"
         )
     labels = Labels.of(made.labels)
     further = breakdowns(values, labels, made.relations)
@@ -243,7 +229,7 @@ _Found = tuple[Published, tuple[str, ...], Ints, int]
 
 
 def _cells(
-    rows: Sequence[Sequence[Any]], grid: CrossGrid, asked: Crosstab, notes: list[str]
+    rows: Sequence[Sequence[Any]], grid: CrossGrid, asked: CrosstabOptions, notes: list[str]
 ) -> _Found:
     """Cells, the dimensions whose totals are added, all values, and how many empty ones are 0.
 
@@ -272,14 +258,14 @@ def _cells(
 
 
 def _read(
-    rows: Sequence[Sequence[Any]], grid: CrossGrid, asked: Crosstab, decimal: str | None
+    rows: Sequence[Sequence[Any]], grid: CrossGrid, asked: CrosstabOptions, decimal: str | None
 ) -> _Found:
-    entries = plain_numbers(rows, grid, decimal, asked.decimals, rounded=asked.rounded)
+    entries = plain_numbers(rows, grid, decimal, asked.decimals, rounded=asked.round)
     told = Told(hierarchies=asked.hierarchies, total=asked.total, negative=asked.negative)
     made, added = with_totals(grid, entries, told)
     values, zeros = filled(made, grid, asked.absent)
-    if asked.tolerance > 0:
-        values = added_up(values, made, asked.tolerance * 10**made.scale)
+    if asked.slack > 0:
+        values = added_up(values, made, asked.slack * 10**made.scale)
     return made, added, values, zeros
 
 
