@@ -11,6 +11,7 @@ import numpy as np
 
 from csp.clock import UNLIMITED, Clock
 from csp.exact import Floats, Ints
+from microagg.partitions.means import in_clusters, labels_joined
 from microagg.records import count_different
 
 
@@ -49,14 +50,9 @@ def joined_to_k(
     counts = count_different(labels, contributor)
     if counts.min() >= k:
         return labels
-    order = np.argsort(labels, kind="stable")
-    sizes = np.bincount(labels)
-    starts = np.cumsum(sizes) - sizes
+    (order, starts), sizes = in_clusters(labels), np.bincount(labels)
+    people = [set(part.tolist()) for part in np.split(contributor[order], starts[1:])]
     sums = np.add.reduceat(points[order], starts, axis=0)
-    people = [
-        set(contributor[order[begin : begin + size]].tolist())
-        for begin, size in zip(starts.tolist(), sizes.tolist(), strict=True)
-    ]
     into = np.arange(len(sizes))
     means = np.ascontiguousarray((sums / sizes[:, None]).T)  # one row for each attribute
     far = np.empty(len(sizes))
@@ -77,7 +73,4 @@ def joined_to_k(
         means[:, few], counts[few] = np.inf, len(contributor) + 1
         counts[near] = len(people[near])
         into[few] = near
-    for label in range(len(into)):  # follow the chains
-        while into[into[label]] != into[label]:
-            into[label] = into[into[label]]
-    return np.asarray(np.unique(into[labels], return_inverse=True)[1].ravel(), np.int64)
+    return labels_joined(labels, into)

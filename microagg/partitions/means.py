@@ -25,6 +25,14 @@ def in_clusters(labels: Ints) -> tuple[Ints, Ints]:
     return order, np.searchsorted(labels[order], np.arange(int(labels.max()) + 1))
 
 
+def labels_joined(labels: Ints, into: Ints) -> Ints:
+    """Clusters of records once some have joined others: `into`, (c,), says which, or themselves."""
+    for label in range(len(into)):  # follow the chains
+        while into[into[label]] != into[label]:
+            into[label] = into[into[label]]
+    return np.asarray(np.unique(into[labels], return_inverse=True)[1].ravel(), np.int64)
+
+
 def cluster_sums(units: Ints, labels: Ints) -> Ints:
     """Exact sums of whole numbers over each cluster, shape (c, d); refused where beyond 2**62."""
     if np.abs(units.astype(np.float64)).sum(axis=0).max(initial=0.0) > 2.0**62:

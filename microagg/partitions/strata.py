@@ -25,6 +25,7 @@ from csp.errors import InputError, argument
 from csp.exact import Bools, Ints
 from csp.names.calls import states
 from csp.tables.codes import numbered_codes
+from microagg.partitions.means import in_clusters, labels_joined
 from microagg.partitions.partition import Partition
 from microagg.records import Records, check_k, count_different
 from microagg.scaling import OR_KEEP, refuse_constant, scaled_with_gaps
@@ -194,8 +195,7 @@ def _joined(records: Records, labels: Ints, codes: Ints, keys: int, asked: Askin
         counts = count_different(labels, records.contributor)
     if counts.min() >= asked.k:
         return labels
-    order = np.argsort(labels, kind="stable")
-    starts = np.cumsum(sizes) - sizes
+    order, starts = in_clusters(labels)
     owners = np.arange(records.n) if records.contributor is None else records.contributor
     people = [set(part.tolist()) for part in np.split(owners[order], starts[1:])]
     sums = np.add.reduceat(scaled_with_gaps(records, asked.scale)[order], starts, axis=0)
@@ -220,10 +220,7 @@ def _joined(records: Records, labels: Ints, codes: Ints, keys: int, asked: Askin
         means[to] = sums[to] / weights[to]
         counts[to] = len(people[to])
         into[few] = to
-    for label in range(len(into)):  # follow the chains
-        while into[into[label]] != into[label]:
-            into[label] = into[into[label]]
-    return np.asarray(np.unique(into[labels], return_inverse=True)[1].ravel(), np.int64)
+    return labels_joined(labels, into)
 
 
 class _Shown:
