@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import cellveil
-from cellveil.report.skeleton import grid, listed, origin, section, shares, whole_page
+from cellveil.report.skeleton import grid, listed, origin, row, section, shares, whole_page
 
 if TYPE_CHECKING:
     from microagg.masked_reports import MaskedReport
@@ -71,17 +71,15 @@ def _diversity(facts: Mapping[str, Any]) -> Iterator[str]:
     if not confidential:
         return
     rows = [
-        f'<tr><th scope="row">{escape(one["attribute"])}</th>'
-        + "".join(
-            f'<td class="number">{text}</td>'
-            for text in (
+        row(
+            one["attribute"],
+            (
                 f"{one['p']:,}",
                 f"{one['entropy_l']:.4g}",
                 f"({one['recursive_c']}, {one['recursive_l']})",
                 "" if one["t"] is None else f"{one['t']:.4g}",
-            )
+            ),
         )
-        + "</tr>"
         for one in confidential
     ]
     heads = ("confidential", "values", "entropy l", "recursive (c, l)", "t")
@@ -144,13 +142,9 @@ def _columns(facts: Mapping[str, Any]) -> Iterator[str]:
     shown = ("mean", "sd", "median")
     rows = []
     for one in figures["columns"]:
-        cells = [
-            f'<td class="number">{_number(one[f"{word}_{which}"])}</td>'
-            for word in shown
-            for which in ("original", "masked")
-        ]
-        cells.append(f'<td class="number">{_number(one["ks_distance"])}</td>')
-        rows.append(f'<tr><th scope="row">{escape(one["attribute"])}</th>{"".join(cells)}</tr>')
+        figures_of = [f"{word}_{which}" for word in shown for which in ("original", "masked")]
+        numbers = [_number(one[name]) for name in (*figures_of, "ks_distance")]
+        rows.append(row(one["attribute"], numbers))
     heads = ["column"]
     heads += [f"{word}, {which}" for word in shown for which in ("original", "masked")]
     score = figures.get("propensity")
@@ -170,9 +164,10 @@ def _correlations(facts: Mapping[str, Any]) -> Iterator[str]:
     if not pairs:
         return
     rows = [
-        f'<tr><th scope="row">{escape(one["attribute"])}, {escape(one["other"])}</th>'
-        f'<td class="number">{_number(one["original"])}</td>'
-        f'<td class="number">{_number(one["masked"])}</td></tr>'
+        row(
+            f"{one['attribute']}, {one['other']}",
+            [_number(one["original"]), _number(one["masked"])],
+        )
         for one in pairs
     ]
     yield from section(

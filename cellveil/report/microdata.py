@@ -55,7 +55,7 @@ def microdata_facts(
         "means": int(partition.sizes.size * len(partition.names)),
         "suppressed_means": 0 if hidden is None else int(hidden.sum()),
     }
-    kept = records if compliant is None else _rows(records, compliant.rows)
+    kept = records if compliant is None else records.at(compliant.rows)
     if rule is not None and hidden is None:
         found = disclosure(kept, partition, rule, negative=negative)
         facts["safe"] = not found.count
@@ -92,10 +92,6 @@ def _losses_of(records: Records, partition: Partition, hidden: Bools | None) -> 
             for j, name in enumerate(partition.names)
         },
     }
-
-
-def _rows(records: Records, rows: Any) -> Records:
-    return records.at(rows)
 
 
 def microdata_page(facts: Mapping[str, Any]) -> str:

@@ -107,6 +107,12 @@ def grid(kind: str, heads: Iterable[str], rows: Iterable[str]) -> str:
     )
 
 
+def row(head: str, numbers: Iterable[str] = (), more: str = "") -> str:
+    """Lay out a row of a table: its head, numbers, and more cells, which are HTML already."""
+    cells = "".join(f'<td class="number">{escape(number)}</td>' for number in numbers)
+    return f'<tr><th scope="row">{escape(head)}</th>{cells}{more}</tr>'
+
+
 def listed(told: Mapping[str, Any]) -> Iterator[str]:
     """Yield a list of names and what they stand for; what is None is left out."""
     yield "<dl>"
@@ -143,8 +149,5 @@ def shares(heads: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> str:
     for name, number, share, *more in rows:
         drawn = bar([box("range", 0, round(min(max(share, 0.0), 1.0) * WIDTH, 1))])
         further = "".join(f'<td class="number">{escape(text)}</td>' for text in more)
-        lines.append(
-            f'<tr><th scope="row">{escape(str(name))}</th><td class="number">{escape(number)}</td>'
-            f"<td>{drawn}</td>{further}</tr>"
-        )
+        lines.append(row(str(name), [number], f"<td>{drawn}</td>{further}"))
     return grid("bars", [*map(escape, heads[:2]), "", *map(escape, heads[2:])], lines)

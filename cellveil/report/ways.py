@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cellveil.report.skeleton import WIDTH, bar, box, grid, section, whole_page
+from cellveil.report.skeleton import WIDTH, bar, box, grid, row, section, whole_page
 
 if TYPE_CHECKING:
     from cellveil.comparing.side_by_side import Comparison
@@ -60,10 +60,11 @@ def ways_page(found: Comparison, title: str) -> str:
 def _facts(facts: dict[str, dict[str, Any]]) -> str:
     rows = []
     for method, one in facts.items():
-        cells = "".join(f'<td class="number">{_number(one[name])}</td>' for name in _HEADS)
         if one["reason"]:
-            cells = f'<td class="words" colspan="{len(_HEADS)}">{escape(one["reason"])}</td>'
-        rows.append(f'<tr><th scope="row">{escape(method)}</th>{cells}</tr>')
+            why = f'<td class="words" colspan="{len(_HEADS)}">{escape(one["reason"])}</td>'
+            rows.append(row(method, more=why))
+        else:
+            rows.append(row(method, [_number(one[name]) for name in _HEADS]))
     return grid("bars", ["method", *map(escape, _HEADS.values())], rows)
 
 
@@ -76,10 +77,7 @@ def _rooms(found: Comparison) -> str:
         reach = round(min(least / _MOST, 1.0) * WIDTH, 1)
         mark = f'<line class="axis" x1="{WIDTH / _MOST}" x2="{WIDTH / _MOST}" y1="0" y2="16"/>'
         drawn = bar([box("range", 0, reach), mark])
-        rows.append(
-            f'<tr><th scope="row">{escape(way.method)}</th>'
-            f'<td class="number">{_number(least)}</td><td>{drawn}</td></tr>'
-        )
+        rows.append(row(way.method, [_number(least)], f"<td>{drawn}</td>"))
     return grid("bars", ["method", "least room", ""], rows)
 
 
@@ -89,10 +87,10 @@ def _levels(found: Comparison) -> Iterator[str]:
     most = max([one for one in columns["mean_error"] if one is not None], default=0.0) or 1.0
     rows = []
     for i, method in enumerate(columns["method"]):
-        cells = "".join(f'<td class="number">{_number(columns[name][i])}</td>' for name in names)
+        numbers = [_number(columns[name][i]) for name in names]
         share = (columns["mean_error"][i] or 0.0) / most
         drawn = bar([box("range", 0, round(share * WIDTH, 1))])
-        rows.append(f'<tr><th scope="row">{escape(method)}</th>{cells}<td>{drawn}</td></tr>')
+        rows.append(row(method, numbers, f"<td>{drawn}</td>"))
     heads = ["method", *(escape(name.replace("_", " ")) for name in names), ""]
     yield grid("bars", heads, rows)
 
@@ -101,11 +99,8 @@ def _told(facts: dict[str, dict[str, Any]]) -> str:
     names = ("method_short", "method_known", "tables", "left")
     rows = []
     for method, one in facts.items():
-        cells = "".join(f'<td class="number">{_number(one[name])}</td>' for name in names)
-        words = escape(one["method_words"] or "")
-        rows.append(
-            f'<tr><th scope="row">{escape(method)}</th>{cells}<td class="words">{words}</td></tr>'
-        )
+        words = f'<td class="words">{escape(one["method_words"] or "")}</td>'
+        rows.append(row(method, [_number(one[name]) for name in names], words))
     heads = ["method", "below their levels", "known exactly", "consistent tables", "left", ""]
     return grid("bars", heads, rows)
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from attacks import differencing
+from attacks.published_findings import unavailable_cells
 from attacks.release_alone.several_releases import Differencing
 from cellveil.cli import options
 from cellveil.cli.answers import finish
@@ -17,6 +18,7 @@ from cellveil.cli.taking import taking
 from cellveil.front import refuse
 from cellveil.io.files import check_outputs
 from cellveil.io.published import read_public
+from cellveil.jobs.together import differ, places_of
 from cellveil.render.screen import say, tell
 from cellveil.requests.outputs import Facts
 from cellveil.requests.publication import Publication
@@ -82,17 +84,13 @@ def _changes(old: Release, new: Release) -> dict[str, Any]:
             f"one release is by {', '.join(old.names)}, the other by {', '.join(new.names)}; give "
             "two of the same dimensions"
         )
-    turned = Labels.of(new.labels).turned([new.names.index(name) for name in old.names])
-    place = turned.places(Labels.of(old.labels))
-    back = Labels.of(old.labels).places(turned)
-
+    place, back = places_of(new, old), places_of(old, new)
+    assert place is not None
+    assert back is not None
     both = place >= 0
     at = np.where(both, place, 0)
     (kept, no), (keeps, none) = _states(old), (state[at] for state in _states(new))
     shown, shows = ~(kept | no), ~(keeps | none)
-    scale = max(old.scale, new.scale)
-    one = old.published * 10 ** (scale - old.scale)
-    two = new.published[at] * 10 ** (scale - new.scale)
     return {
         "only_old": _named(old, ~both),
         "only_new": _named(new, back < 0),
@@ -102,14 +100,13 @@ def _changes(old: Release, new: Release) -> dict[str, Any]:
         "now_unavailable": _named(old, both & shown & none),
         "suppressed_then_unavailable": _named(old, both & kept & none),
         "unavailable_then_suppressed": _named(old, both & no & keeps),
-        "revised": _named(old, both & ~old.pattern & ~new.pattern[at] & (one != two)),
+        "revised": _named(old, differ(new, old, place)),
     }
 
 
 def _states(release: Release) -> tuple[Bools, Bools]:
     """Cells that are withheld, and those that are not available; the others are published."""
-    missing = np.zeros(len(release.pattern), bool)
-    return release.withheld, missing if release.unavailable is None else release.unavailable
+    return release.withheld, unavailable_cells(release)
 
 
 def _secret(joint: Release, releases: Sequence[Release]) -> Bools:
@@ -118,7 +115,7 @@ def _secret(joint: Release, releases: Sequence[Release]) -> Bools:
     for release in releases:
         turned = Labels.of(release.labels).turned([release.names.index(n) for n in joint.names])
         place = turned.places(Labels.of(joint.labels))
-        secret = release.pattern & ~_states(release)[1]
+        secret = release.pattern & ~unavailable_cells(release)
         found |= (place >= 0) & secret[np.where(place >= 0, place, 0)]
     return found
 
