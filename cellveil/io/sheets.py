@@ -39,32 +39,6 @@ _BLOCK, _TAG = 2**20, 2**12
 """Bytes that are looked through at once for hidden rows, and most that one tag has."""
 
 
-def read_sheet(
-    path: Path,
-    sheet: str | None = None,
-    names: Sequence[str] | None = None,
-    numbers: Collection[str] = (),
-) -> dict[str, list[Any]]:
-    """Read the columns of a sheet of records: names in its first row, then one record per row.
-
-    Formulas count as the values that were saved with them. A number among codes is its shortest
-    text (2021, not 2021.0), a date is ISO text, a time or truth value the text that Python gives
-    it, as through other doors, an empty cell is missing (None). In columns of
-    `numbers` numbers stay numbers: Excel keeps them as floats, so that ``decimals=`` can take the
-    error of computing off, as it does for a data frame. The sheet may be left out where there is
-    one; all columns are read by default.
-
-    Raises
-    ------
-    InputError
-        If openpyxl is not installed, the file is not a workbook, the sheet is not told or not
-        there, it is not a sheet of records (a cross table, a title above the names, a second
-        block below), a column is unknown, or a wanted cell holds an error or a formula without a
-        saved value (cell named).
-    """
-    return open_sheet(path, sheet).columns(names, numbers)
-
-
 class Sheet:
     """A sheet of records that is read once, to be asked for its columns as often as needed."""
 
@@ -79,7 +53,13 @@ class Sheet:
     def columns(
         self, names: Sequence[str] | None = None, numbers: Collection[str] = ()
     ) -> dict[str, list[Any]]:
-        """Columns, all by default; see `read_sheet`.
+        """Columns, all by default.
+
+        Formulas count as the values that were saved with them. A number among codes is its shortest
+        text (2021, not 2021.0), a date is ISO text, a time or truth value the text that Python
+        gives it, as through other doors, an empty cell is missing (None). In columns of `numbers`
+        numbers stay numbers: Excel keeps them as floats, so that ``decimals=`` can take the error
+        of computing off, as it does for a data frame.
 
         Raises
         ------
@@ -128,12 +108,16 @@ class Sheet:
 def open_sheet(
     path: Path, sheet: str | None = None, progress: Callable[[int], None] = lambda _: None
 ) -> Sheet:
-    """Read a sheet of records whole; `progress` is called with the rows read so far.
+    """Read a sheet of records whole: names in its first row, then one record per row.
+
+    The sheet may be left out where there is one; `progress` is called with the rows read so far.
 
     Raises
     ------
     InputError
-        As `read_sheet`, but for what is asked of columns.
+        If openpyxl is not installed, the file is not a workbook, the sheet is not told or not
+        there, or it is not a sheet of records (a cross table, a title above the names, a second
+        block below).
     """
     check_excel()
     with _opened(path, saved=True) as book:

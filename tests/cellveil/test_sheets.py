@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from cellveil.cli.app import app
 from cellveil.io import sheets
 from cellveil.io.inputs import read_table
-from cellveil.io.sheets import hidden_parts, open_sheet, read_sheet
+from cellveil.io.sheets import hidden_parts, open_sheet
 from cellveil.requests.source import Source
 from csp import InputError, Table
 from tests.support.shared import examples
@@ -88,7 +88,7 @@ def test_what_cells_mean(tmp_path: Path) -> None:
     row = ["text ", 2021, 2021.0, 1.5, date(2026, 1, 31), datetime(2026, 1, 31, 12, 30), True, None]
     names = list("abcdefgh")
     path = save(tmp_path / "t.xlsx", {"s": [names, row, ["x"] * 8]})
-    found = read_sheet(path, numbers=["d"])
+    found = open_sheet(path).columns(numbers=["d"])
     assert [column[0] for column in found.values()] == [
         *("text ", "2021", "2021", 1.5, "2026-01-31", "2026-01-31 12:30:00", "True", None),
     ]
@@ -102,7 +102,9 @@ def test_codes_are_those_of_the_same_frame(tmp_path: Path) -> None:
         "hour": [time(1, 2), time(3, 4, 5), time(1, 2)],
     }
     path = save(tmp_path / "t.xlsx", {"s": [[*columns], *zip(*columns.values(), strict=True)]})
-    assert read_sheet(path) == {name: [*map(str, column)] for name, column in columns.items()}
+    assert open_sheet(path).columns() == {
+        name: [*map(str, column)] for name, column in columns.items()
+    }
     for name in columns:
         found = read_table(Source(path, (name,)))
         assert list(found.labels) == list(Table.from_microdata(columns, [name]).labels)
@@ -118,8 +120,7 @@ def test_hidden_rows_and_columns_are_read_and_named(
         book["s"].row_dimensions[row].hidden = True
     book["s"].column_dimensions["C"].hidden = True
     book.save(path)
-    assert open_sheet(path).columns() == read_sheet(path)
-    assert len(read_sheet(path)["pay"]) == len(ROWS)
+    assert len(open_sheet(path).columns()["pay"]) == len(ROWS)
     said = "has hidden rows (the first is 7) and columns (the first is C), which are read"
     assert said in open_sheet(path).note
     read_table(Source(path, ("region",)))
@@ -136,10 +137,10 @@ def test_hidden_rows_and_columns_are_read_and_named(
 def test_formulas_count_as_what_was_saved(tmp_path: Path) -> None:
     path = save(tmp_path / "t.xlsx", {"s": [["a", "v"], ["x", "=1+2"]]})
     with pytest.raises(InputError, match=r"cell B2 holds a formula without a saved value"):
-        read_sheet(path)
-    assert read_sheet(path, names=["a"]) == {"a": ["x"]}
+        open_sheet(path).columns()
+    assert open_sheet(path).columns(names=["a"]) == {"a": ["x"]}
     saved = patched(path, rb"<v></v>|<v ?/>", b"<v>3</v>")
-    assert read_sheet(saved, numbers=["v"]) == {"a": ["x"], "v": [3]}
+    assert open_sheet(saved).columns(numbers=["v"]) == {"a": ["x"], "v": [3]}
 
 
 @pytest.mark.parametrize(
@@ -157,20 +158,20 @@ def test_formulas_count_as_what_was_saved(tmp_path: Path) -> None:
 )
 def test_what_is_not_a_sheet_of_records_is_told(tmp_path: Path, rows: Any, words: str) -> None:
     with pytest.raises(InputError, match=words):
-        read_sheet(save(tmp_path / "t.xlsx", {"s": rows}))
+        open_sheet(save(tmp_path / "t.xlsx", {"s": rows})).columns()
 
 
 def test_sheets_are_named_and_other_files_refused(tmp_path: Path) -> None:
     path = save(tmp_path / "t.xlsx", {"one": [["a"], [1]], "two": [["a"], [1]]})
     with pytest.raises(InputError, match="sheets 'one', 'two'; say which one with --sheet"):
-        read_sheet(path)
+        open_sheet(path).columns()
     with pytest.raises(InputError, match="no sheet 'three'; there are 'one', 'two'"):
-        read_sheet(path, "three")
+        open_sheet(path, "three")
     with pytest.raises(InputError, match="'b'"):
-        read_sheet(path, "one", ["b"])
+        open_sheet(path, "one").columns(["b"])
     (tmp_path / "no.xlsx").write_text("a,b\n1,2\n")
     with pytest.raises(InputError, match="not an Excel workbook"):
-        read_sheet(tmp_path / "no.xlsx")
+        open_sheet(tmp_path / "no.xlsx")
     with pytest.raises(InputError, match="leave it out"):
         Source(tmp_path / "a.csv", ("a",), sheet="one")
     with pytest.raises(InputError, match="a workbook is read as it is"):
@@ -201,9 +202,9 @@ def test_a_sheet_is_read_once_for_all_that_is_asked_of_it(
     gaps = [HEAD, *ROWS[:-1], ["r1", 2020, None, 4.5]]
     path = save(tmp_path / "data.xlsx", {"2026": gaps})
     expected = [
-        read_sheet(path),
-        read_sheet(path, numbers=["pay"]),
-        read_sheet(path, names=["pay"], numbers=["pay"]),
+        open_sheet(path).columns(),
+        open_sheet(path).columns(numbers=["pay"]),
+        open_sheet(path).columns(names=["pay"], numbers=["pay"]),
     ]
     opened: list[bool] = []
     load = openpyxl.load_workbook

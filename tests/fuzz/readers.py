@@ -145,9 +145,9 @@ def _record(path: Path) -> Any:
 
 
 def _sheet(path: Path) -> Any:
-    from cellveil.io.sheets import read_sheet
+    from cellveil.io.sheets import open_sheet
 
-    return Table.from_microdata(read_sheet(path, numbers=["v"]), ["a"], "v", decimals=2)
+    return Table.from_microdata(open_sheet(path).columns(numbers=["v"]), ["a"], "v", decimals=2)
 
 
 def _workbook(sheet: bytes) -> bytes:
