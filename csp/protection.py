@@ -10,7 +10,7 @@ from csp.errors import CellveilError, OutOfTime
 from csp.exact import Number
 from csp.formats.apriori import Statement
 from csp.mechanism import Mechanism, Protected
-from csp.names.calls import expect, named_errors
+from csp.names.calls import each_named, expect, named_errors
 from csp.release.release import Release
 from csp.rules import Rule
 from csp.solve.own_patterns import OwnMethod
@@ -129,9 +129,7 @@ def protect_many(
     """
     from joblib import Parallel, delayed
 
-    named = tables if isinstance(tables, Mapping) else dict(enumerate(tables))
-    for name, table in named.items():
-        expect(table, Table, f"tables[{name!r}]")
+    named = each_named(tables, Table, "tables")
     given = mechanism if isinstance(mechanism, Mechanism) else Mechanism(mechanism)
     options = {"method": method, "time_limit": time_limit, "gap": gap, "seed": seed}
     found: list[Outcome] = []

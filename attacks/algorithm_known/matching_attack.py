@@ -24,7 +24,7 @@ from csp.clock import Clock, now
 from csp.errors import CellveilError, InputError, OutOfTime
 from csp.exact import MAX_VALUE, Bools, Number, ceil_fraction, exact, number_text
 from csp.mechanism import Mechanism
-from csp.names.calls import check_choice, expect
+from csp.names.calls import check_choice, each_named, expect
 from csp.release.release import Release
 
 METHODS = ("auto", "hull", "values", "all", "sample", "reference")
@@ -182,11 +182,7 @@ def _attack_each(
         check_callable(mechanism)
     if not isinstance(releases, Iterable):
         expect(releases, Release, "release")
-    named: Mapping[Any, Release] = (
-        releases if isinstance(releases, Mapping) else dict(enumerate(releases))
-    )
-    for name, one in named.items():
-        expect(one, Release, f"release[{name!r}]")
+    named = each_named(releases, Release, "release")
     found: list[Matching | CellveilError] = []
     shape = None
     answers = ValueAnswers(mechanism) if isinstance(mechanism, Mechanism) else None

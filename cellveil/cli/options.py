@@ -47,6 +47,10 @@ def said_of(request: Any, name: str) -> Any:
 # ---- files that are read -------------------------------------------------------------------------
 
 DataFile = Annotated[Path, argument(".csv, .csv.gz or .parquet, one row per record.", "DATA")]
+TableFile = Annotated[
+    Path,
+    argument(".csv, .csv.gz, .parquet, .xlsx, or .asc or .tab with its layout (--rda).", "DATA"),
+]
 ProblemFile = Annotated[Path, argument("Suppression problem: .jj or .jj.gz.", "PROBLEM")]
 ReleaseIn = Annotated[
     Path,
@@ -72,6 +76,10 @@ MechanismFile = Annotated[
     ),
 ]
 MaxTables = Annotated[int, option("Most tables to test one by one.", "TABLES")]
+Seed = Annotated[int, option("Seed of the draws.")]
+Propensity = Annotated[
+    bool, flag("Whether records of both files can be told apart (scikit-learn).", "--propensity")
+]
 Integer = Annotated[bool, flag("The attacker knows that cells are whole units.", "--integer")]
 Whole = Annotated[bool, flag("Cells are known to be whole units.", "--integer/--no-integer")]
 

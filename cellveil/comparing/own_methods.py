@@ -10,7 +10,7 @@ from cellveil.comparing.trials import MODULAR, Method, Task, Trial, tried
 from csp.errors import InputError, argument
 from csp.exact import Number
 from csp.mechanism import Mechanism
-from csp.names.calls import check_choice, expect, named_errors
+from csp.names.calls import check_choice, each_named, named_errors
 from csp.rules import Rule
 from csp.solve import METHODS, check_method
 from csp.solve.own_patterns import name_of
@@ -146,9 +146,7 @@ def _mechanism(rules: Any, width: Number | None) -> Mechanism:
 def _named_tables(tables: Any) -> dict[str, Table]:
     if isinstance(tables, Table):
         tables = [tables]
-    named = tables if isinstance(tables, Mapping) else dict(enumerate(tables))
-    for name, table in named.items():
-        expect(table, Table, f"tables[{name!r}]")
+    named = each_named(tables, Table, "tables")
     if not named:
         msg = "there is no table; give at least one"
         raise InputError(msg)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial, update_wrapper
 from numbers import Integral
 from types import FunctionType, ModuleType
@@ -213,6 +213,20 @@ def expect(value: Any, kind: type, name: str) -> None:
         mend = _MENDS.get(kind.__name__, f"give a {kind.__name__}")
         msg = f"{name} must be a {kind.__name__}, got {type(value).__name__}; {mend}"
         raise InputError(msg)
+
+
+def each_named(values: Iterable[T] | Mapping[Any, T], kind: type, name: str) -> Mapping[Any, T]:
+    """Values of a type by their names, or numbered from 0, of an argument that takes several.
+
+    Raises
+    ------
+    InputError
+        As for `expect`, naming the value.
+    """
+    named = values if isinstance(values, Mapping) else dict(enumerate(values))
+    for key, value in named.items():
+        expect(value, kind, f"{name}[{key!r}]")
+    return named
 
 
 def check_choice(name: str, value: object, choices: Collection[str]) -> None:

@@ -75,7 +75,7 @@ def read_published(asked: PublishedOptions) -> Published:
         body, said = _without_footnotes(rows)
         read = _list(_columns(body, what), head, roles, told, lambda: _lines(rows))
         return replace(read, notes=(*said, *read.notes))
-    return _cross(read_grid(rows, what, told.signs, _values(rows, roles.value)), told)
+    return _cross(read_grid(rows, what, told.signs, headers_named(rows, roles.value)), told)
 
 
 def _cross(grid: CrossGrid, told: Told) -> Published:
@@ -159,7 +159,7 @@ def _crossed(rows: Sequence[Sequence[Any]], by: Sequence[str]) -> bool:
     return not {*by} <= head
 
 
-def _values(rows: Sequence[Sequence[Any]], value: str | None) -> tuple[str, ...]:
+def headers_named(rows: Sequence[Sequence[Any]], value: str | None) -> tuple[str, ...]:
     """Headers of a cross table that are named: one, or several by commas."""
     if value is None:
         return ()

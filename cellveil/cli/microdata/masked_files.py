@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cellveil.cli import options
 from cellveil.cli.answers import finish, noted
+from cellveil.cli.microdata.sentences import link_words
 from cellveil.cli.options import option
 from cellveil.cli.taking import taking
 from cellveil.front import refuse
@@ -152,10 +153,7 @@ def attack(
             before, masked, attributes=known
         ).summary()
         certain += linked["certain_links"]
-        lines.append(
-            f"Links by {', '.join(linked['attributes'])}: {linked['expected_right_links']:.4g} of "
-            f"{linked['persons']} are expected to be right, {linked['certain_links']} are certain."
-        )
+        lines.append(link_words(linked))
         ranks = facts["ranks"] = microagg.intruders.rank_disclosure(
             before, masked, percent=percent, attributes=known
         ).summary()

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cellveil.cli import options
 from cellveil.cli.answers import finish, noted
+from cellveil.cli.microdata.sentences import link_words
 from cellveil.cli.microdata.utility import MaskedIn, OriginalIn
-from cellveil.cli.options import flag, option
+from cellveil.cli.options import option
 from cellveil.cli.taking import taking
 from cellveil.io.files import check_outputs
 from cellveil.report.masked import masked_facts, masked_page
@@ -30,10 +31,7 @@ def report(
     roles: Roles,
     person: Person,
     k: Annotated[int | None, option("Least size of a class asked for.", "NUMBER", "-k")] = None,
-    propensity: Annotated[
-        bool,
-        flag("Whether records of both files can be told apart (scikit-learn).", "--propensity"),
-    ] = False,
+    propensity: options.Propensity = False,
     written: Written,
     output: Annotated[
         Path | None,
@@ -93,11 +91,7 @@ def _words(found: MaskedReport, *, reveal: bool) -> Iterator[str]:
         known = ", ".join(f"{name} of {count}" for name, count in pairs)
         yield f"Values follow from a class alone: {known} records."
     if reveal and found.linkage is not None:
-        facts = found.linkage.summary()
-        yield (
-            f"Links by {', '.join(facts['attributes'])}: {facts['expected_right_links']:.4g} of "
-            f"{facts['persons']} are expected to be right, {facts['certain_links']} are certain."
-        )
+        yield link_words(found.linkage.summary())
     elif reveal:
         yield f"No links were tried: {found.unlinked}."
     yield from map(noted, told.notes)

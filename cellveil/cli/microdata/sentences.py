@@ -45,6 +45,14 @@ def codes_words(records: Records) -> Iterator[str]:
         )
 
 
+def link_words(facts: dict[str, Any]) -> str:
+    """Say how many persons an intruder links rightly."""
+    return (
+        f"Links by {', '.join(facts['attributes'])}: {facts['expected_right_links']:.4g} of "
+        f"{facts['persons']} are expected to be right, {facts['certain_links']} are certain."
+    )
+
+
 def count_kept(columns: dict[str, Any], beside: dict[str, list[Any]]) -> dict[str, int]:
     """Count records whose kept value follows from their cluster: all of it have the same."""
     import microagg

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cellveil.cli import options
 from cellveil.cli.answers import finish
-from cellveil.cli.options import argument, flag, option
+from cellveil.cli.options import argument, option
 from cellveil.cli.taking import taking
 from cellveil.io.files import check_outputs
 from cellveil.io.inputs import by_column, split_names
@@ -40,10 +40,7 @@ def utility(
             "COLUMN=COLUMNS",
         ),
     ] = None,
-    propensity: Annotated[
-        bool,
-        flag("Whether records of both files can be told apart (scikit-learn).", "--propensity"),
-    ] = False,
+    propensity: options.Propensity = False,
     written: Written,
     output: options.RowsFile = None,
     summary: options.Summary = None,

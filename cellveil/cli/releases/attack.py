@@ -101,7 +101,7 @@ def matching(
     ] = None,
     max_tables: options.MaxTables = 200_000,
     draws: Annotated[int, option("Tables to draw, where they are drawn.", "TABLES")] = 3000,
-    seed: Annotated[int, option("Seed of the draws.")] = 0,
+    seed: options.Seed = 0,
     files: Rows,
 ) -> None:
     """Run the matching attack on a release.

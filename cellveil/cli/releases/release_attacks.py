@@ -44,7 +44,7 @@ def posterior(
     draws: Annotated[
         int | None, option("Draw tables.", "TABLES", default="every table is weighed")
     ] = None,
-    seed: Annotated[int, option("Seed of the draws.")] = 0,
+    seed: options.Seed = 0,
     max_tables: options.MaxTables = 2_000_000,
     time_limit: options.AttackLimit = None,
     files: Rows,

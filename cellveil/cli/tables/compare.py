@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
+from cellveil.cli import options
 from cellveil.cli.answers import finish, print_columns, terminal
-from cellveil.cli.options import argument, flag, option
+from cellveil.cli.options import flag, option
 from cellveil.cli.tables.defence import read_defence
-from cellveil.cli.tables.dimensions import DIMENSIONS, dimensions_of
+from cellveil.cli.tables.dimensions import By, dimensions_of
 from cellveil.cli.taking import Rest, taking
 from cellveil.comparing.side_by_side import Comparison
 from cellveil.comparing.side_by_side import compare as side_by_side
@@ -32,17 +33,9 @@ _INTERNAL = "Internal, not for publication: errors and room are worked out from 
 
 @taking
 def compare(
-    data: Annotated[
-        Path,
-        argument(
-            ".csv, .csv.gz, .parquet, .xlsx, or .asc or .tab with its layout (--rda).", "DATA"
-        ),
-    ],
+    data: options.TableFile,
     *,
-    by: Annotated[
-        str | None,
-        option("Columns of the table's dimensions: Size,Region.", "COLUMNS", default=DIMENSIONS),
-    ] = None,
+    by: By = None,
     methods: Annotated[
         str,
         option(

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from cellveil.cli.options import option
 from cellveil.cli.taking import Rest
 from cellveil.io.crosstables import recognise
 from cellveil.io.inputs import split_names, tab_dimensions
 from cellveil.render.screen import say
 from cellveil.requests.source import Source
 
-DIMENSIONS = "those of a cross table or of the layout of a .tab; else required"
-"""What stands for --by where it is not given."""
+By = Annotated[
+    str | None,
+    option(
+        "Columns of the table's dimensions: Size,Region.",
+        "COLUMNS",
+        default="those of a cross table or of the layout of a .tab; else required",
+    ),
+]
 
 
 def dimensions_of(data: Path, by: str | None, source: Rest[Source]) -> dict[str, Any]:

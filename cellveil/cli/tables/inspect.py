@@ -14,7 +14,7 @@ from rich.text import Text
 
 from cellveil.cli import options
 from cellveil.cli.answers import finish, noted, terminal
-from cellveil.cli.options import argument, option
+from cellveil.cli.options import option
 from cellveil.cli.tables.joinings import joinings
 from cellveil.cli.taking import Rest, taking
 from cellveil.front import refuse
@@ -46,12 +46,7 @@ from csp.tables.hierarchies.totals import total_codes
 
 @taking
 def inspect(
-    data: Annotated[
-        Path,
-        argument(
-            ".csv, .csv.gz, .parquet, .xlsx, or .asc or .tab with its layout (--rda).", "DATA"
-        ),
-    ],
+    data: options.TableFile,
     *,
     by: Annotated[
         list[str] | None,

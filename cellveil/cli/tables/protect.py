@@ -12,6 +12,7 @@ import typer
 from cellveil.cli import answers, options
 from cellveil.cli.options import argument, option
 from cellveil.cli.tables.defence import defence_words, measured, posterior_words, read_defence
+from cellveil.cli.tables.dimensions import By
 from cellveil.cli.tables.second_reading import check_again, facts_of, read_again
 from cellveil.cli.tables.several import on_cores, places_for, protect_each
 from cellveil.cli.taking import Rest, taking
@@ -52,14 +53,7 @@ def protect(
         ),
     ],
     *,
-    by: Annotated[
-        str | None,
-        option(
-            "Columns of the table's dimensions: Size,Region.",
-            "COLUMNS",
-            default="those of a cross table or of the layout of a .tab; else required",
-        ),
-    ] = None,
+    by: By = None,
     asked: Requirements,
     source: Rest[Source],
     search: Search,

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from cellveil.cli import options
 from cellveil.cli.answers import finish, noted
-from cellveil.cli.options import argument, flag, option
-from cellveil.cli.tables.dimensions import DIMENSIONS, dimensions_of
+from cellveil.cli.options import flag, option
+from cellveil.cli.tables.dimensions import By, dimensions_of
 from cellveil.cli.taking import Rest, taking
 from cellveil.io import inputs
 from cellveil.io.files import check_outputs
@@ -26,17 +26,9 @@ from csp.tables.cross.frames import dimension_columns
 
 @taking
 def round_(
-    data: Annotated[
-        Path,
-        argument(
-            ".csv, .csv.gz, .parquet, .xlsx, or .asc or .tab with its layout (--rda).", "DATA"
-        ),
-    ],
+    data: options.TableFile,
     *,
-    by: Annotated[
-        str | None,
-        option("Columns of the table's dimensions: Size,Region.", "COLUMNS", default=DIMENSIONS),
-    ] = None,
+    by: By = None,
     base: Annotated[str, option("Multiples of it are published: 5.", "NUMBER")],
     small: Annotated[
         bool,

@@ -12,7 +12,7 @@ import numpy as np
 
 from csp.errors import InputError, argument
 from csp.formats.delimited import TextFile
-from csp.published.door import grid_of, roles_of
+from csp.published.door import grid_of, headers_named, roles_of
 from csp.published.entries import sign_of
 from csp.published.grids.grid import CrossGrid, is_list, read_grid
 from csp.published.grids.kinds import SIGNS
@@ -74,14 +74,8 @@ def grid_for(
     head = {sign_of(name) for name in rows[0]} if rows else set()
     if {*by} <= head if by else is_list(rows):
         return _listed(rows, by, value)
-    found = read_grid(rows, what, _SIGNS, () if value is None else _headers(rows, value))
+    found = read_grid(rows, what, _SIGNS, headers_named(rows, value))
     return _named(replace(found, told=("cross table", *found.told[1:])), by, what)
-
-
-def _headers(rows: Sequence[Sequence[Any]], value: str) -> tuple[str, ...]:
-    """Headers that are named: one, or several by commas."""
-    whole = any(sign_of(item) == value for row in rows for item in row)
-    return (value,) if whole else tuple(part.strip() for part in value.split(","))
 
 
 def _listed(
