@@ -7,7 +7,7 @@ what contributors know, further releases, a prior.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -31,6 +31,7 @@ from csp.clock import Clock
 from csp.errors import CertificateError, InputError, OutOfTime
 from csp.exact import Number
 from csp.mechanism import Mechanism
+from csp.names.calls import asked_as
 from csp.release.completion import complete
 from csp.release.release import Release
 from csp.rules.base import as_rule
@@ -48,40 +49,10 @@ _Found = tuple[str, dict[int, Ends], Any, bool]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Setting:
-    """What is attacked, and what attackers know."""
+class AttackOptions:
+    """What is attacked, and what attackers know: the arguments of `attacks.report`.
 
-    release: Release
-    mechanism: Algorithm | None
-    knowledge: Sequence[Knowledge]
-    counts: ArrayLike | None
-    others: Sequence[Release]
-    prior: Prior | None
-    width: Number | None
-    percent: Number | None
-    integer: bool
-    max_tables: int
-
-
-def report(
-    release: Release,
-    mechanism: Algorithm | None = None,
-    *,
-    knowledge: Sequence[Knowledge] = (),
-    counts: ArrayLike | None = None,
-    others: Sequence[Release] = (),
-    prior: Prior | None = None,
-    width: Number | None = None,
-    percent: Number | None = None,
-    integer: bool | None = None,
-    max_tables: int = 200_000,
-    time_limit: float | None = None,
-) -> AttackReport:
-    """Run every attack that applies to a release.
-
-    Ctrl-C ends the attack at hand, and those after it do not begin.
-
-    Parameters
+    Attributes
     ----------
     release : Release
     mechanism : Mechanism or callable, optional
@@ -106,6 +77,32 @@ def report(
         Consistent tables that `matching` and `posterior` look at one by one.
     time_limit : float, optional
         Wall seconds for all attacks, of which each has an even part of what is left.
+    """
+
+    release: Release
+    mechanism: Algorithm | None = None
+    _: KW_ONLY
+    knowledge: Sequence[Knowledge] = ()
+    counts: ArrayLike | None = None
+    others: Sequence[Release] = ()
+    prior: Prior | None = None
+    width: Number | None = None
+    percent: Number | None = None
+    integer: bool | None = None
+    max_tables: int = 200_000
+    time_limit: float | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether the attacker knows that cells are whole units."""
+        return self.integer is not False
+
+
+@asked_as(AttackOptions)
+def report(asked: AttackOptions) -> AttackReport:
+    """Run every attack that applies to a release; takes what `AttackOptions` does.
+
+    Ctrl-C ends the attack at hand, and those after it do not begin.
 
     Returns
     -------
@@ -131,19 +128,19 @@ def report(
     >>> print(found["matching"].verdict)
     4 suppressed cells are proved safe, 0 proved unsafe, 0 undecided.
     """
-    clock = Clock.of(time_limit)
-    table = complete(release, time_limit=clock.seconds)
-    if mechanism is not None and not isinstance(mechanism, Mechanism):
+    clock, mechanism = Clock.of(asked.time_limit), asked.mechanism
+    table = complete(asked.release, time_limit=clock.seconds)
+    integer = asked.integer
+    if isinstance(mechanism, Mechanism):
+        integer = mechanism.attacker_is_integer(table) if integer is None else integer
+    elif mechanism is not None:
         check_callable(mechanism)
-    if integer is None:
-        integer = mechanism.attacker_is_integer(table) if isinstance(mechanism, Mechanism) else True
-    if max_tables <= 0:
-        msg = f"max_tables must be a positive number of tables, got {max_tables!r}"
+    if asked.max_tables <= 0:
+        msg = f"max_tables must be a positive number of tables, got {asked.max_tables!r}"
         raise InputError(msg)
-    setting = _Setting(
-        release, mechanism, tuple(knowledge), counts, tuple(others), prior, width, percent,
-        integer, max_tables,
-    )  # fmt: skip
+    setting = replace(
+        asked, knowledge=tuple(asked.knowledge), others=tuple(asked.others), integer=integer
+    )
     found = []
     interrupted = False
     lacking = _lacking(setting)
@@ -169,17 +166,17 @@ def report(
                 raise
             found.append(Finding(name, NOT_RUN, reason=_sentence(error)))
         left -= 1
-    return AttackReport(release, tuple(found))
+    return AttackReport(asked.release, tuple(found))
 
 
 # ---- attacks -------------------------------------------------------------------------------------
 
 
-def _disclosed(setting: _Setting, clock: Clock) -> _Found:
-    found = disclosed(setting.release, integer=setting.integer, time_limit=clock.seconds)
-    known = found.whole if setting.integer else found.exact
+def _disclosed(setting: AttackOptions, clock: Clock) -> _Found:
+    found = disclosed(setting.release, integer=setting.whole, time_limit=clock.seconds)
+    known = found.whole if setting.whole else found.exact
     low, high = (
-        (found.whole_lower, found.whole_upper) if setting.integer else (found.lower, found.upper)
+        (found.whole_lower, found.whole_upper) if setting.whole else (found.lower, found.upper)
     )
     # What is rounded, or not available, is in the pattern too, and nobody withholds it.
     secret = setting.release.withheld[found.cells]
@@ -196,13 +193,13 @@ def _disclosed(setting: _Setting, clock: Clock) -> _Found:
     return verdict, exposed, found, True
 
 
-def _sums(setting: _Setting, clock: Clock) -> _Found:
+def _sums(setting: AttackOptions, clock: Clock) -> _Found:
     rule = None
     if isinstance(setting.mechanism, Mechanism):
         rules = as_rule(setting.mechanism.rules)
         # What a rule asks of a cell is seen where its units are contributors.
         rule = rules if rules.cellwise and setting.release.of_counts else None
-    found = disclosed_sums(setting.release, rule, integer=setting.integer, time_limit=clock.seconds)
+    found = disclosed_sums(setting.release, rule, integer=setting.whole, time_limit=clock.seconds)
     known = [one for one in found if one.disclosed]
     verdict = f"{len(known)} sums of suppressed cells are disclosed"
     exposed: dict[int, Ends] = {}
@@ -213,9 +210,9 @@ def _sums(setting: _Setting, clock: Clock) -> _Found:
     return f"{verdict}.", exposed, found, found.complete
 
 
-def _insiders(setting: _Setting, clock: Clock) -> _Found:
+def _insiders(setting: AttackOptions, clock: Clock) -> _Found:
     found = insiders(
-        setting.release, setting.knowledge, counts=setting.counts, integer=setting.integer,
+        setting.release, setting.knowledge, counts=setting.counts, integer=setting.whole,
         time_limit=clock.seconds,
     )  # fmt: skip
     exposed: dict[int, Ends] = {}
@@ -230,7 +227,7 @@ def _insiders(setting: _Setting, clock: Clock) -> _Found:
     return verdict, exposed, found, True
 
 
-def _coalitions(setting: _Setting, clock: Clock) -> _Found:
+def _coalitions(setting: AttackOptions, clock: Clock) -> _Found:
     found: list[Coalition] = []
     exposed: dict[int, Ends] = {}
     cells = [
@@ -240,7 +237,7 @@ def _coalitions(setting: _Setting, clock: Clock) -> _Found:
     for k, cell in enumerate(cells):
         one = smallest_coalition(
             setting.release, setting.knowledge, cell, width=setting.width,
-            percent=setting.percent, counts=setting.counts, integer=setting.integer,
+            percent=setting.percent, counts=setting.counts, integer=setting.whole,
             time_limit=clock.part(1 / (len(cells) - k)).seconds,
         )  # fmt: skip
         found.append(one)
@@ -253,9 +250,9 @@ def _coalitions(setting: _Setting, clock: Clock) -> _Found:
     return f"{verdict}.", exposed, tuple(found), all(one.proven for one in found)
 
 
-def _differencing(setting: _Setting, clock: Clock) -> _Found:
+def _differencing(setting: AttackOptions, clock: Clock) -> _Found:
     releases = [setting.release, *setting.others]
-    found = differencing(releases, integer=setting.integer, time_limit=clock.seconds)
+    found = differencing(releases, integer=setting.whole, time_limit=clock.seconds)
     place = {int(cell): i for i, cell in enumerate(found.places[0].tolist())}
     factor = 10 ** (found.release.scale - setting.release.scale)
     published = known = 0
@@ -275,7 +272,7 @@ def _differencing(setting: _Setting, clock: Clock) -> _Found:
     return verdict, exposed, found, True
 
 
-def _matching(setting: _Setting, clock: Clock) -> _Found:
+def _matching(setting: AttackOptions, clock: Clock) -> _Found:
     assert setting.mechanism is not None
     found = matching(
         setting.release, setting.mechanism, max_tables=setting.max_tables,
@@ -291,7 +288,7 @@ def _matching(setting: _Setting, clock: Clock) -> _Found:
     return verdict, exposed, found, found.complete
 
 
-def _posterior(setting: _Setting, clock: Clock) -> _Found:
+def _posterior(setting: AttackOptions, clock: Clock) -> _Found:
     assert isinstance(setting.mechanism, Mechanism)
     found = posterior(
         setting.release, setting.mechanism, prior=setting.prior or uniform,
@@ -306,7 +303,7 @@ def _posterior(setting: _Setting, clock: Clock) -> _Found:
     return verdict, exposed, found, True
 
 
-def _lacking(setting: _Setting) -> dict[str, str]:
+def _lacking(setting: AttackOptions) -> dict[str, str]:
     """Name the attacks that cannot run, and what each of them lacks."""
     lacking = {}
     if not setting.knowledge:
@@ -333,7 +330,7 @@ def _lacking(setting: _Setting) -> dict[str, str]:
     return lacking
 
 
-_ATTACKS: dict[str, Callable[[_Setting, Clock], _Found]] = {
+_ATTACKS: dict[str, Callable[[AttackOptions, Clock], _Found]] = {
     "disclosed": _disclosed,
     "disclosed_sums": _sums,
     "insiders": _insiders,
