@@ -10,13 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from csp.errors import InputError
 from csp.exact import UNBOUNDED, Bools, Ints
+from csp.tables.cells import set_array
 from csp.tables.table import Table
 
 _NOT_GIVEN = np.zeros(0, dtype=bool)
-
-
-def _not_given() -> Bools:
-    return _NOT_GIVEN
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -38,7 +35,7 @@ class Sensitivity:
     lpl: Ints
     upl: Ints
     spl: Ints
-    open: Bools = field(default_factory=_not_given)
+    open: Bools = field(default_factory=lambda: _NOT_GIVEN)
 
     def __post_init__(self) -> None:
         n = len(self.primary)
@@ -48,14 +45,10 @@ class Sensitivity:
                 object.__setattr__(self, "open", self.primary & none)
             kind = np.bool_ if name in ("primary", "open") else np.int64
             array: NDArray[Any] = np.array(getattr(self, name), dtype=kind)
-            if array.shape != (n,):
-                msg = f"{name} has shape {array.shape}; {n} cells need ({n},)"
-                raise InputError(msg)
-            if name != "primary":
+            if name != "primary" and array.shape == (n,):
                 # The cell of another rule must not inherit a level that was not meant for it.
                 array[~self.primary] = 0
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
+            set_array(self, name, array, n)
 
     def __repr__(self) -> str:
         return f"Sensitivity({int(self.primary.sum())} of {len(self.primary)} cells sensitive)"
