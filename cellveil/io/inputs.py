@@ -114,10 +114,7 @@ def read_table(
         )  # fmt: skip
         return recoded_table(found, recodings)
     if recodings:
-        if not isinstance(data, Mapping):
-            columns, numbers = _wanted(source)
-            arrays = read_columns(data, columns, numbers).arrays
-            data = dict(zip(columns, arrays, strict=True))
+        data = _in_memory(data, *_wanted(source))
         for name in recodings:
             if layout is not None and name not in choices:
                 declared = argus.hierarchies(layout, data, [name], roots[name])
@@ -141,10 +138,14 @@ def read_table(
 
 def _as_printed(data: Any, source: Source) -> Any:
     """Cells of a file whose codes come out in the order in which they came in."""
-    if not isinstance(data, Mapping):
-        names, numbers = _wanted(source)
-        data = dict(zip(names, read_columns(data, names, numbers).arrays, strict=True))
-    return InOrder(data)
+    return InOrder(_in_memory(data, *_wanted(source)))
+
+
+def _in_memory(data: Any, names: Sequence[str], numbers: Sequence[str]) -> Mapping[str, Any]:
+    """Columns of a file, unless they are read already."""
+    if isinstance(data, Mapping):
+        return data
+    return dict(zip(names, read_columns(data, names, numbers).arrays, strict=True))
 
 
 def read_records(
@@ -177,9 +178,7 @@ def read_records(
     recodings = read_recodings(source.recode, source.by)
     if recodings:
         if not isinstance(data, Mapping):
-            columns = column_names(data)
-            arrays = read_columns(data, columns, _wanted(source)[1]).arrays
-            data = dict(zip(columns, arrays, strict=True))
+            data = _in_memory(data, column_names(data), _wanted(source)[1])
         data, trees = recoded_records(data, recodings, {name: [t] for name, t in found.items()})
         found = {name: several[0] for name, several in trees.items()}
     return data, found
