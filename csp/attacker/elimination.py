@@ -209,15 +209,16 @@ def _eliminate(
         for other in sorted(holders[j]):
             factor = inside[other][j] * line[j]
             steps.append((i, other, factor))
-            _subtract(inside[other], line, factor, holders, other)
+            subtract(inside[other], line, factor, holders, other)
             heapq.heappush(heap, (len(inside[other]), other))
         holders[j] = set()
     return order, steps
 
 
-def _subtract(
+def subtract(
     target: dict[int, int], line: dict[int, int], factor: int, holders: list[set[int]], row: int
 ) -> None:
+    """Take a relation so often from another, in place; `holders` are the relations of each cell."""
     for j, a in line.items():
         value = target.get(j, 0) - factor * a
         if value:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from csp.attacker.elimination import subtract
 from csp.clock import UNLIMITED, Clock
 from csp.errors import CertificateError
 from csp.exact import Ints
@@ -158,14 +159,7 @@ def _without(
     common = gcd(line[pivot], target[pivot])
     times, factor = line[pivot] // common, target[pivot] // common
     out = target if times == 1 else {j: times * a for j, a in target.items()}
-    for j, a in line.items():
-        value = out.get(j, 0) - factor * a
-        if value:
-            out[j] = value
-            holders[j].add(row)
-        elif j in out:
-            del out[j]
-            holders[j].discard(row)
+    subtract(out, line, factor, holders, row)
     if times != 1:
         divisor: Any = gcd(*out.values())
         if divisor > 1:
