@@ -177,8 +177,8 @@ def test_an_interrupt_while_the_solver_starts_leaves_it_usable(call: str, monkey
 
     def press(self: Any, *words: Any) -> Any:
         answer = real(self, *words)
-        caller = sys._getframe(1).f_code.co_filename
-        if not pressed and caller == highs.__file__:
+        caller = Path(sys._getframe(1).f_code.co_filename)
+        if not pressed and caller.parent == Path(highs.__file__).parent:
             pressed.append(True)
             raise KeyboardInterrupt
         return answer
