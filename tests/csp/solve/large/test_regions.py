@@ -11,6 +11,7 @@ import joblib
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from csp import InputError, Problem, suppress
@@ -107,12 +108,14 @@ def test_what_a_region_asks_for_holds_for_every_minimal_pattern(structure: str) 
     assert seen["refused"] > 20
 
 
-@pytest.mark.parametrize("structure", ["counts", "hierarchy", "linked", "negative"])
-def test_cuts_of_the_pool_hold_for_every_safe_pattern(structure: str) -> None:
+def test_cuts_of_the_pool_hold_for_every_safe_pattern() -> None:
     seen = {"safe": 0, "refused": 0}
+    structures = ("counts", "hierarchy", "linked", "negative")
+    # Together: by chance fifty hierarchies in a row have nothing that is refused.
+    drawn = st.one_of(*(problems(STRUCTURES[s], max_free=8, max_primary=4) for s in structures))
 
-    @examples(50)
-    @given(problems(STRUCTURES[structure], max_free=8, max_primary=4))
+    @examples(200)
+    @given(drawn)
     def agree(problem: Problem) -> None:
         ready = posed(problem)
         if ready is None:
