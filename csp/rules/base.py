@@ -193,10 +193,7 @@ class AnyOf(Rule):
 
 def is_count_table(table: Table) -> bool:
     """Whether every unit of a cell is one contributor."""
-    people = table.contributors
-    if people is None or not table.countable:
-        return table.countable
-    return table.scale == 0 and np.array_equal(people.count, table.values)
+    return table.countable
 
 
 def counts_of(table: Table, *, weighted: bool = False) -> Ints:

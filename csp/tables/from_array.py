@@ -72,6 +72,7 @@ def table_from_array(
         contributors=contributors,
         names=axes,
         roots=tuple(tree.root for tree in trees),
+        counts=contributors is None,
     )
 
 

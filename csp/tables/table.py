@@ -160,16 +160,12 @@ class Table(metaclass=Guided):
 
     @property
     def countable(self) -> bool:
-        """Whether a unit of a cell may be a contributor, by what was said of the data.
+        """Whether a unit of a cell is a contributor, by what was said of the data.
 
-        Weights that were named may be other than 1, even where none is. Contributors who are named
-        may have several records in a cell, even where none has.
+        Contributors that were given are told apart from the cells: they may have several records
+        in one, weights or amounts, even where each happens to have 1.
         """
-        people = self.contributors
-        named = people is not None and (
-            people.opposite is not None or people.weighted is not None or people.ids is not None
-        )
-        return self.counts and not named
+        return self.counts and self.contributors is None
 
     @property
     def n_cells(self) -> int:
@@ -245,7 +241,7 @@ class Table(metaclass=Guided):
             Decimal places of the values; None takes whole numbers only.
         contributors : Contributors, optional
             For the cells of the result (margins included), in its order. Without it the table
-            is one of counts.
+            is one of counts, with it one of values, whatever they are.
         names : sequence of str, optional
             Names of the axes; d1, d2, ... by default.
         codes : sequence of sequence of str, optional

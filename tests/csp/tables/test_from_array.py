@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from csp import UNBOUNDED, Contributors, Hierarchy, InputError, Table
+from csp import UNBOUNDED, Contributors, Hierarchy, InputError, Mechanism, Table
 from csp.errors import NotAdditive
 from csp.tables.units import NotUnits, to_units
 
@@ -89,6 +89,30 @@ def test_contributors_and_decimals_pass_through():
     assert table.contributors is who
     assert table.values.tolist() == [1, 1]
     assert table.scale == 1
+
+
+def test_values_of_contributors_are_not_counts_whatever_they_are():
+    """All contributions are 1: who is alone in a cell still subtracts it."""
+    inner = np.array([[1, 2, 9], [2, 1, 9], [9, 9, 9]])
+    values = with_margins(inner).ravel()
+    top = (values[:, None] > np.arange(3)).astype(np.int64)
+    table = Table.from_array(inner, contributors=Contributors(values, values.copy(), top))
+    assert not table.counts
+    labels = {"r": [row for row, _ in table.labels], "c": [column for _, column in table.labels]}
+    listed = labels | {"v": values, "n": values, "a": top[:, 0], "b": top[:, 1], "d": top[:, 2]}
+    same = Table.from_frame(
+        listed, by=["r", "c"], value="v", count="n", top=["a", "b", "d"], total="Total"
+    )
+    mechanism = Mechanism("P(10,1)")
+    for one in (table, Table(**{name: getattr(table, name) for name in MADE_OF})):
+        found = mechanism.protect(one)
+        assert found.summary()["guards"] == ["outsider", "singletons"]
+        assert not found.summary()["integer_attacker"]
+        assert not found.release.of_counts
+        assert np.array_equal(found.pattern, mechanism.protect(same).pattern)
+
+
+MADE_OF = ("values", "relations", "lower", "upper", "labels", "contributors", "names", "roots")
 
 
 @pytest.mark.parametrize(
