@@ -49,7 +49,8 @@ class Swapped(MaskedFile):
         the permutation or because values of a group are equal.
     homogeneous : mapping of str to int
         Groups of each masked attribute in which it has one value only: there the value of every
-        member is published, whatever the permutation.
+        member is published, whatever the permutation. Not for publication where means were: they
+        do not tell which of them are values.
     library : str
         Library of the caller's frame, "" if there was none.
     """
@@ -95,8 +96,9 @@ class Swapped(MaskedFile):
         Parameters
         ----------
         reveal : bool
-            Put in the seed, with which permutations can be undone, and the share of each column
-            that kept its value, which depends on the original values.
+            Put in the seed, with which permutations can be undone, and what depends on the original
+            values: the share of each column that kept its value, and groups of one value of which
+            the means are published.
         """
         facts = {
             "method": self.method,
@@ -110,10 +112,15 @@ class Swapped(MaskedFile):
             "left_alone": [name for name in self.names if name not in self.masked],
             "groups": {name: len(self.partitions[name].sizes) for name in self.masked},
             "largest_group": max(int(self.partitions[name].sizes.max()) for name in self.masked),
-            "homogeneous_groups": dict(self.homogeneous),
+            "homogeneous_groups": self.alike(reveal=reveal),
             "linkage": linkage_probability(self).rows(),
         }
         return facts | {"seed": self.seed, "unchanged": dict(self.unchanged)} if reveal else facts
+
+    def alike(self, *, reveal: bool = False) -> dict[str, int]:
+        """`homogeneous`, without `reveal` of attributes that were swapped alone."""
+        told = self.homogeneous if reveal else self.sources
+        return {name: self.homogeneous[name] for name in told}
 
 
 def linkage_probability(swapped: Swapped) -> Linkages:

@@ -82,6 +82,25 @@ def test_means_form_classes_of_k(people: Path, tmp_path: Path) -> None:
     assert f"at least {fewest} value" in asked.output
 
 
+def test_means_do_not_tell_which_of_them_are_values(tmp_path: Path) -> None:
+    """Two files with the same means, of which one has a group of equal values."""
+    told = {}
+    for reveal in ((), ("--reveal",)):
+        for name, ages in {"equal": (2, 2, 0, 1, 1), "other": (1, 3, 0, 1, 1)}.items():
+            data, out, facts = (tmp_path / one for one in ("p.csv", "m.csv", "m.json"))
+            rows = zip((*ages[:2], *(9 + age for age in ages[2:])), "xyzuv", strict=True)
+            data.write_text("age,who\n" + "".join(f"{age},{who}\n" for age, who in rows))
+            words = ("--way", "means", "--quasi-identifiers", "age", "--summary", facts, "-o", out)
+            found = run("swap", data, "-k", 2, *words, *reveal)
+            assert found.exit_code == 0, found.output
+            told[name, reveal] = (out.read_bytes(), found.output, facts.read_text())
+    assert told["equal", ()] == told["other", ()]
+    assert told["equal", ("--reveal",)][0] == told["other", ("--reveal",)][0]
+    alike = [json.loads(told[name, ("--reveal",)][2]) for name in ("equal", "other")]
+    assert [one["homogeneous_groups"] for one in alike] == [{"age": 1}, {"age": 0}]
+    assert all("seed" not in one for one in alike)
+
+
 def test_kinds_of_diversity_are_asked_for_by_their_formulas(tmp_path: Path) -> None:
     path = tmp_path / "masked.csv"
     groups = {"a": "xxxyyz", "b": "xxyyzz"}

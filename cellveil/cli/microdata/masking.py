@@ -101,8 +101,9 @@ def swap(
         )
     else:
         found = microagg.mdav_id(file, k, quasi_identifiers=known, confidential=secret or ())
-    facts = found.summary() | ({"unchanged": dict(found.unchanged)} if files.reveal else {})
-    _published(found.to_columns(), facts, _swap_words(found), files)
+    facts = found.summary(reveal=files.reveal)
+    facts.pop("seed", None)
+    _published(found.to_columns(), facts, _swap_words(found, reveal=files.reveal), files)
 
 
 @taking
@@ -147,7 +148,7 @@ def _published(columns: Any, facts: dict[str, Any], words: list[str], files: Mas
     )  # fmt: skip
 
 
-def _swap_words(found: Swapped) -> list[str]:
+def _swap_words(found: Swapped, *, reveal: bool) -> list[str]:
     facts = found.summary()
     lines = [
         f"{facts['records']} records by {found.method}: {', '.join(found.masked)} masked in groups "
@@ -160,7 +161,7 @@ def _swap_words(found: Swapped) -> list[str]:
             f"{row['linkage_worst']:.4g} at most{bound}, its best guess of a value "
             f"{row['value_worst']:.4g}."
         )
-    alike = {name: count for name, count in found.homogeneous.items() if count}
+    alike = {name: count for name, count in found.alike(reveal=reveal).items() if count}
     if alike:
         told = ", ".join(f"{name} {count}" for name, count in alike.items())
         lines.append(f"Groups in which all values are equal, and so known: {told} (--diverse 2).")
