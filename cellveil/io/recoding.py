@@ -75,8 +75,7 @@ def _say_what_is_missing(
 ) -> None:
     """Say which codes are joined that neither the data nor a hierarchy has."""
     known = {*codes}.union(*(tree.codes for tree in trees))
-    named = {first for _, ranges in recoding.groups for first, last in ranges if first == last}
-    lacking = sorted(code for code in named if code is not None and code not in known)
+    lacking = sorted(recoding.unmatched(known))
     if lacking:
         some = ", ".join(map(repr, lacking[:5])) + (" and others" if len(lacking) > 5 else "")
         few = "code" if len(lacking) == 1 else "codes"

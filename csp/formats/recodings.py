@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -40,8 +40,11 @@ class Recoding:
     level: int | None = None
     where: str = ""
 
-    def mapping(self, codes: Iterable[str]) -> dict[str, str]:
+    def mapping(self, codes: Iterable[str], beside: Iterable[str] = ()) -> dict[str, str]:
         """Return the new code of each code that gets one; codes that no group names stay.
+
+        What is written like a range and is itself a code, such as a band 10-49, is that code. Codes
+        `beside` these ones count there too.
 
         Raises
         ------
@@ -49,8 +52,12 @@ class Recoding:
             If a code is in two groups.
         """
         found: dict[str, str] = {}
-        for code in codes:
-            into = [new for new, ranges in self.groups if any(_within(code, *r) for r in ranges)]
+        texts = tuple(codes)
+        bands = {_ends(code) for code in (*texts, *beside)}
+        for code in texts:
+            into = [
+                new for new, ranges in self.groups if any(_lies(code, r, bands) for r in ranges)
+            ]
             if len({*into}) > 1:
                 msg = (
                     f"{self.where}: code {code!r} goes to {into[0]!r} and to {into[1]!r}; a code "
@@ -60,6 +67,16 @@ class Recoding:
             if into:
                 found[code] = into[0]
         return found
+
+    def unmatched(self, codes: Collection[str]) -> list[str]:
+        """Return old codes, and ranges of them, that are and hold none of these."""
+        bands = {_ends(code) for code in codes}
+        ranges = dict.fromkeys(ends for _, ranges in self.groups for ends in ranges)
+        lacking = [r for r in ranges if not any(_lies(code, r, bands) for code in codes)]
+        return [
+            (first or "") if first == last else f"{first or ''}-{last or ''}"
+            for first, last in lacking
+        ]
 
 
 def read_recoding(path: str | PathLike[str]) -> Recoding:
@@ -114,11 +131,11 @@ def _grouped(
             raise InputError(msg)
         ranges = []
         for part in old.split(","):
-            first, dash, last = (end.strip() for end in part.partition("-"))
-            if not first and not last:
+            ends = _ends(part)
+            if not any(ends):
                 msg = f"{name}, line {number}: a code is missing beside a comma"
                 raise InputError(msg)
-            ranges.append((first or None, last or None) if dash else (first, first))
+            ranges.append(ends)
         found.append((new, tuple(ranges)))
     return tuple(found)
 
@@ -147,6 +164,21 @@ def _paired(
             raise InputError(msg)
         groups.setdefault(new, []).append((old, old))
     return tuple((new, tuple(ranges)) for new, ranges in groups.items())
+
+
+def _ends(text: str) -> tuple[str | None, str | None]:
+    """First and last code of what is written like a range; one code is both."""
+    first, dash, last = (end.strip() for end in text.partition("-"))
+    return (first or None, last or None) if dash else (first or None, first or None)
+
+
+def _lies(
+    code: str, ends: tuple[str | None, str | None], bands: Collection[tuple[str | None, str | None]]
+) -> bool:
+    """Whether a code lies in a range, or is the band that is written like it."""
+    if ends[0] != ends[1] and ends in bands:
+        return _ends(code) == ends
+    return _within(code, *ends)
 
 
 def _within(code: str, first: str | None, last: str | None) -> bool:

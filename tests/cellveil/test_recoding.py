@@ -65,6 +65,25 @@ def test_a_command_and_a_job_join_codes(survey, tmp_path: Path) -> None:
     assert published(tmp_path / "published" / "region-size.csv") == published(plain)
 
 
+@pytest.mark.parametrize("tree", [None, "low\n@1-9\n@10 - 49\n@East-West\n@North\nhigh\n@50+\n"])
+def test_codes_that_are_written_like_ranges_are_codes(tree: str | None, tmp_path: Path) -> None:
+    sizes = ["1-9", "10 - 49", "East-West", "North", "50+"]
+    records = [f"{region},{size}" for size in sizes for region in "NNNSSS"]
+    (tmp_path / "data.csv").write_text("region,size\n" + "\n".join(records) + "\n")
+    (tmp_path / "size.grc").write_text("small: 1-9, 10-49\nwide: East-West, 60-70\n")
+    words: list[Any] = ["--recode", f"size={tmp_path / 'size.grc'}"]
+    if tree is not None:
+        (tmp_path / "size.hrc").write_text(tree)
+        words += ["--hierarchy", f"size={tmp_path / 'size.hrc'}"]
+    out = tmp_path / "out.csv"
+    found = run("protect", tmp_path / "data.csv", "--by", "region,size", *words,
+                "--rules", "FREQ(2)", "-o", out)  # fmt: skip
+    inner = {size: n for (region, size), n in published(out).items() if region == "N"}
+    levels = {} if tree is None else {"low": "12", "high": "3"}
+    assert inner == {"small": "6", "wide": "3", "North": "3", "50+": "3", "Total": "15"} | levels
+    assert "size.grc: size has no code '60-70'." in found.stderr
+
+
 def test_levels_of_a_hierarchy(tmp_path: Path) -> None:
     lines = [
         "region,n",

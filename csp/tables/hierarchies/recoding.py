@@ -42,15 +42,16 @@ def recoded(
             )
             raise InputError(msg)
         return _cut(recoding, tree)
-    mapping = recoding.mapping(codes)
     if tree is None:
-        return mapping, None
+        return recoding.mapping(codes), None
+    leaves = [tree.codes[i] for i in tree.leaves]
+    mapping = recoding.mapping(codes, leaves)
     if all(new in tree.codes for new in mapping.values()) and not any(
         old in tree.codes for old in mapping
     ):
         return mapping, tree
     # Codes that do not occur are joined as well: the hierarchy is the same whatever occurs.
-    mapping = mapping | recoding.mapping([tree.codes[i] for i in tree.leaves])
+    mapping = mapping | recoding.mapping(leaves, codes)
     return mapping, _joined(mapping, tree, recoding.where)
 
 
