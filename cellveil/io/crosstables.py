@@ -152,6 +152,8 @@ def recognise(path: Path, by: Sequence[str] | None, given: Mapping[str, Any]) ->
             return None
         if cross is None and is_list(rows) and not _is_table(rows, by, given):
             return None
+        if cross is None and by is None and _lack_codes(rows, given):
+            return None
         if cross is None and _below_a_title(rows, by) and not _is_table(rows, by, given):
             return None
         if cross is None and not is_list(rows):
@@ -253,6 +255,24 @@ def _both_ends(file: TextFile) -> list[list[str]]:
 
 def _has_total(codes: Collection[str]) -> bool:
     return any(map(is_total, codes))
+
+
+def _lack_codes(rows: Sequence[Sequence[Any]], given: Mapping[str, Any]) -> bool:
+    """Whether rows are records of which some lack a code, and not labels that stand for several.
+
+    Where a label stands once for the rows below it, no row that has all of its labels comes twice.
+    """
+    whole = [row for row in rows if all(map(sign_of, row))]
+    if len(whole) in (0, len(rows)) or whole[0] != rows[0] or not is_list(whole):
+        return False
+    if any(_has_total({*map(sign_of, row)}) for row in rows):
+        return False
+    try:
+        grid = grid_for(whole, "", None, given.get("value"))
+    except InputError:
+        return False
+    keys = [*zip(*(grid.columns[name] for name in grid.names), strict=True)]
+    return len({*keys}) < len(keys)
 
 
 def _is_table(

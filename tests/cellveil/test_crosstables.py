@@ -162,6 +162,20 @@ def test_records_are_not_taken_for_a_table(tmp_path: Path) -> None:
 CROSS = ["Turnover, 1000 EUR", "", ";a;b;Total", "N;120;300;420", "S;7;80;87", "Total;127;380;507"]
 
 
+def test_records_of_which_some_lack_a_code_are_records(tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    rows = ["N,A,f1,5", "S,A,f2,7", ",B,f3,4", "S,B,f4,6", "N,A,f1,8", "S,B,f5,9"]
+    path.write_text("\n".join(["region,sector,firm,v", *rows]) + "\n")
+    asked = perform(Read(path), Records(), Tell(len, len))
+    assert asked == Columns(("region", "sector", "firm", "v"))
+    found = CliRunner().invoke(app, ["inspect", str(path)])
+    assert found.exit_code == 0, found.output
+    assert "6 records" in found.output
+    # Labels that stand once for the rows below them are those of cells.
+    path.write_text("region,sex,v\nN,m,5\n,f,7\nS,m,8\n,f,9\n")
+    assert perform(Read(path), Records(), Tell(len, len)).cross == "counts"
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
 @pytest.mark.parametrize("once", [True, False])
 def test_records_of_two_numbers_each_are_records_in_workbooks_too(
