@@ -152,7 +152,7 @@ def recognise(path: Path, by: Sequence[str] | None, given: Mapping[str, Any]) ->
             return None
         if cross is None and is_list(rows) and not _is_table(rows, by, given):
             return None
-        if cross is None and by is None and _lack_codes(rows, given):
+        if cross is None and by is None and _lack_codes(rows):
             return None
         if cross is None and _below_a_title(rows, by) and not _is_table(rows, by, given):
             return None
@@ -257,22 +257,20 @@ def _has_total(codes: Collection[str]) -> bool:
     return any(map(is_total, codes))
 
 
-def _lack_codes(rows: Sequence[Sequence[Any]], given: Mapping[str, Any]) -> bool:
+def _lack_codes(rows: Sequence[Sequence[Any]]) -> bool:
     """Whether rows are records of which some lack a code, and not labels that stand for several.
 
-    Where a label stands once for the rows below it, no row that has all of its labels comes twice.
+    Where a label stands once for the rows below it, the labels up to it never come twice.
     """
-    whole = [row for row in rows if all(map(sign_of, row))]
-    if len(whole) in (0, len(rows)) or whole[0] != rows[0] or not is_list(whole):
+    texts = [[*map(sign_of, row)] for row in rows]
+    whole = [row for row in texts if all(row)]
+    if len(whole) in (0, len(texts)) or whole[0] != texts[0] or not is_list(whole):
         return False
-    if any(_has_total({*map(sign_of, row)}) for row in rows):
+    gaps = [j for row in texts for j, text in enumerate(row[:-1]) if not text]
+    if not gaps or any(map(_has_total, texts)):
         return False
-    try:
-        grid = grid_for(whole, "", None, given.get("value"))
-    except InputError:
-        return False
-    keys = [*zip(*(grid.columns[name] for name in grid.names), strict=True)]
-    return len({*keys}) < len(keys)
+    labels = [tuple(row[: max(gaps) + 1]) for row in whole]
+    return len({*labels}) < len(labels)
 
 
 def _is_table(

@@ -162,9 +162,13 @@ def test_records_are_not_taken_for_a_table(tmp_path: Path) -> None:
 CROSS = ["Turnover, 1000 EUR", "", ";a;b;Total", "N;120;300;420", "S;7;80;87", "Total;127;380;507"]
 
 
-def test_records_of_which_some_lack_a_code_are_records(tmp_path: Path) -> None:
+@pytest.mark.parametrize("firms", [(1, 2, 3, 4, 1, 5), (1, 2, 3, 4, 5, 6)])
+def test_records_of_which_some_lack_a_code_are_records(
+    tmp_path: Path, firms: tuple[int, ...]
+) -> None:
     path = tmp_path / "data.csv"
-    rows = ["N,A,f1,5", "S,A,f2,7", ",B,f3,4", "S,B,f4,6", "N,A,f1,8", "S,B,f5,9"]
+    codes = ["N,A", "S,A", ",B", "S,B", "N,A", "S,B"]
+    rows = [f"{pair},f{firm},{7 + firm}" for pair, firm in zip(codes, firms, strict=True)]
     path.write_text("\n".join(["region,sector,firm,v", *rows]) + "\n")
     asked = perform(Read(path), Records(), Tell(len, len))
     assert asked == Columns(("region", "sector", "firm", "v"))
