@@ -188,7 +188,8 @@ def union_of(releases: Sequence[Release]) -> tuple[list[Release], Release, tuple
     bound_by = np.zeros((2, n), dtype=np.int64)
     union = Release(
         published, np.ones(n, dtype=bool), frame.relations, lower, upper, frame.labels,
-        frame.scale, frame.names, frame.roots, of_counts=frame.counts,
+        frame.scale, frame.names, frame.roots,
+        of_counts=all(release.of_counts for release in releases),
     )  # fmt: skip
     for r, (release, place) in enumerate(zip(scaled, places, strict=True)):
         open_cells = place[~release.pattern]
@@ -233,12 +234,15 @@ def union_of(releases: Sequence[Release]) -> tuple[list[Release], Release, tuple
 
 
 def _structure(release: Release) -> Table:
-    """Cells and relations of a release, without any value."""
+    """Cells and relations of a release, without any value.
+
+    What kind of cells they are is left out: a list that is read again does not say it.
+    """
     n = len(release.pattern)
     return Table(
         np.zeros(n, dtype=np.int64), release.relations, np.full(n, -UNBOUNDED),
         np.full(n, UNBOUNDED), release.labels, release.scale, names=release.names,
-        roots=release.roots, counts=release.of_counts,
+        roots=release.roots,
     )  # fmt: skip
 
 

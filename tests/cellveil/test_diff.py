@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from typer.testing import CliRunner
 
 import csp
+from attacks.release_alone.several_releases import union_of
 from cellveil.cli.app import app
 from csp.release.release import Release
 from csp.release_file import write_release
@@ -120,3 +122,15 @@ def test_what_is_not_available_is_not_called_suppressed(tmp_path: Path) -> None:
     assert changed("none", "secret") == ({"unavailable_then_suppressed"}, 3)
     assert changed("secret", "none") == ({"suppressed_then_unavailable"}, 3)
     assert changed("secret", "value") == ({"newly_published"}, 3)
+
+
+def test_a_list_that_does_not_say_what_its_values_are_is_compared_with_one_that_does(
+    tmp_path: Path,
+) -> None:
+    plain = release(square("12", "13"))
+    values = replace(plain, of_counts=False)
+    for one, other in ((plain, values), (values, plain)):
+        code, said, _ = compare(tmp_path, one, other)
+        assert code == 0, said
+        assert not union_of([one, other])[1].of_counts
+    assert union_of([plain, plain])[1].of_counts
