@@ -62,7 +62,8 @@ class Release(metaclass=Guided):
     of_counts : bool
         Whether a unit of a cell may be a contributor, so that rules which ask for their number can
         judge values that agree with the release. Not so for sums of values, and for counts under
-        weights or of records whose contributors are named: the number is not published there.
+        weights or of records whose contributors are named: the number is not published there, or
+        beside them (`counts`).
     """
 
     published: Ints
@@ -140,7 +141,7 @@ class Release(metaclass=Guided):
         return cls(
             found.values, found.hidden, found.relations, found.lower, found.upper, found.labels,
             found.scale, found.names, found.roots, empty, ranged, classed, missing, found.counts,
-            found.notes,
+            found.notes, of_counts=found.counts is None,
         )  # fmt: skip
 
     def at_scale(self, scale: int, what: str = "the release") -> Release:

@@ -68,3 +68,9 @@ def test_a_unit_that_the_public_must_know_is_stated(public):
     mechanism = Mechanism("ZERO(5)|MAN(10)", width=5, **public)
     with pytest.raises(InputError, match="1 decimal places that nobody stated; give decimals=1"):
         mechanism.protect(Table.from_microdata(data, ["r", "c"], "v"))
+
+
+def test_values_beside_which_contributors_are_published_are_not_their_numbers():
+    rows = {"r": ["a", "b", "Total"], "v": ["x", "x", "9"], "n": ["2", "3", "5"]}
+    assert not Release.from_frame(rows, by=["r"], value="v", count="n").of_counts
+    assert Release.from_frame(rows, by=["r"], value="v").of_counts
