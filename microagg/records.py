@@ -422,12 +422,12 @@ def check_k(k: int, n: int, least: int = 1, contributors: int | None = None) -> 
     alone = isinstance(k, Integral) and k == 1
     why = "; a group of 1 publishes its record as it is" if alone else ""
     found = whole_number("k", k, least, why)
-    if found > n:
-        msg = f"k = {k} is more than the {n} records; give at most {n}"
-        raise InputError(msg)
-    if contributors is not None and found > contributors:
-        msg = f"k = {k} is more than the {contributors} contributors; give at most {contributors}"
-        raise InputError(msg)
+    for most, what in ((n, "record"), (contributors, "contributor")):
+        if most is not None and found > most:
+            all_ = f"the {most} {what}s" if most != 1 else f"the only {what}"
+            mend = f"give at most {most}" if most >= least else "too few to hide one among others"
+            msg = f"k = {k} is more than {all_}; {mend}"
+            raise InputError(msg)
     return found
 
 

@@ -5,6 +5,7 @@ Counts only: no value of the data is kept.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -44,6 +45,7 @@ class ColumnFacts:
     codes : int
     missing : int
     numbers : bool
+        Whether every code is written as a number, as those of a column to add up are.
     within : tuple of str
         Columns of which each code of this one has one code only, from coarse to fine.
     """
@@ -328,9 +330,12 @@ def _columns(arrays: Mapping[str, NDArray[Any]], amounts: Sequence[str]) -> tupl
             if not chain or _groups(coded[other][1], coded[chain[0]][1]):
                 chain.insert(0, other)
         missing = int((number == texts.index("")).sum()) if "" in texts else 0
-        numbers = arrays[name].dtype.kind in "iuf"
+        numbers = sizes[name] > 0 and all(map(_NUMBER.fullmatch, filter(None, texts)))
         found.append(ColumnFacts(name, sizes[name], missing, numbers, tuple(chain)))
     return tuple(found)
+
+
+_NUMBER = re.compile(r"\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*")
 
 
 def _groups(coarse: Ints, fine: Ints) -> bool:

@@ -193,10 +193,11 @@ def _show(found: Inspection) -> None:
         console.print(f"{found.records:,} cells")
     else:
         console.print(f"{found.records:,} records{owners}")
-    grid = _grid(("column", "codes", "missing", "lies within"))
+    grid = _grid(("column", "codes", "missing", "kind", "lies within"))
     for column in found.columns:
         grid.add_row(
             Text(printable(column.name)), f"{column.codes:,}", f"{column.missing:,}",
+            "numbers" if column.numbers else "texts",
             Text(printable(" > ".join(column.within))),
         )  # fmt: skip
     if found.columns:
@@ -248,6 +249,6 @@ def _first_dimensions(found: Inspection, source: Source) -> str:
 def _grid(heads: tuple[str, ...]) -> Grid:
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     for number, head in enumerate(heads):
-        left = number == 0 or head == "lies within"
+        left = number == 0 or head in ("kind", "lies within")
         grid.add_column(head, justify="left" if left else "right", overflow="fold")
     return grid

@@ -203,8 +203,8 @@ def test_without_dimensions_the_columns_are_described(data: Path) -> None:
     said = run("inspect", data)
     assert "48 records" in said
     rows = {line.split("  ")[0].strip(): line.split() for line in said.splitlines() if line}
-    assert rows["town"][1:3] == ["4", "0"]
-    assert rows["pay"][1:3] == ["48", "0"]
+    assert rows["town"][1:4] == ["4", "0", "texts"]
+    assert rows["pay"][1:4] == ["48", "0", "numbers"]
     assert "as in --by town,wide land" in said
     assert "987" not in said
     for more in (["--rules", "P(15,1)"], ["--job", data.parent / "job.toml"]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise, product
 from typing import Any
@@ -152,5 +153,26 @@ def test_columns_are_described_without_a_table() -> None:
     data = {"town": [*"aabbc", ""], "land": [*"xxxxyy"], "pay": [1, 2, 3, 4, 4, 60]}
     found = csp.inspect(data)
     assert (found.records, found.tables, found.linked, found.problems) == (6, (), (), ())
-    facts = [(column.name, column.codes, column.missing) for column in found.columns]
-    assert facts == [("town", 3, 1), ("land", 2, 0), ("pay", 5, 0)]
+    facts = [(c.name, c.codes, c.missing, c.numbers) for c in found.columns]
+    assert facts == [("town", 3, 1, False), ("land", 2, 0, False), ("pay", 5, 0, True)]
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.integers(-(10**20), 10**20).map(str),
+            st.decimals(allow_nan=False, allow_infinity=False, places=3).map("{:f}".format),
+            st.text(min_size=1, max_size=6).filter(str.strip),
+        ),
+        min_size=1, max_size=4,
+    )
+)  # fmt: skip
+def test_columns_of_numbers_are_those_that_python_reads(texts: list[str]) -> None:
+    def is_number(text: str) -> bool:
+        try:
+            return Decimal(text.strip().replace(",", ".")).is_finite() and "_" not in text
+        except ArithmeticError:
+            return False
+
+    (column,) = csp.inspect({"c": texts}).columns
+    assert column.numbers == all(map(is_number, texts))

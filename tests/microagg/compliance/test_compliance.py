@@ -249,7 +249,7 @@ def test_dropped_records_are_named_with_their_attribute():
     [
         ({"method": "shuffle"}, "not one of suppress, grow"),
         ({"k": 0}, "k must be"),
-        ({"k": 99}, "more than the 9 records"),
+        ({"k": 99}, "more than the 9 records; give at most 9"),
         ({"k": 2, "method": "merge"}, "at least 3"),
         ({"k": 3, "method": "suppress", "rule": "NK(2,60)"}, "at least 4"),
         ({"rule": "ZERO(5)", "method": "merge"}, "cannot steer a clustering"),
