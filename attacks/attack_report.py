@@ -48,7 +48,7 @@ _Found = tuple[str, dict[int, Ends], Any, bool]
 """Verdict of an attack, the cells it exposes, its result, and whether it was finished."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class AttackOptions:
     """What is attacked, and what attackers know: the arguments of `attacks.report`.
 

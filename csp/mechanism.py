@@ -177,9 +177,9 @@ class Protected(metaclass=Guided):
         How the decoys of the mechanism's defence were used; not for publication.
     ranges : Ranges or None
         The intervals that are published in place of blanks, if they were asked for.
-    stated : bool
-        Whether single cells were spoken of (an earlier release, what is public, a-priori
-        information), so that the mechanism alone does not make this pattern again.
+    amended : bool
+        Whether single cells were spoken of: an earlier release, what is public, a-priori
+        information.
     """
 
     table: Table
@@ -190,12 +190,22 @@ class Protected(metaclass=Guided):
     release: Release
     defended: Defended | None = None
     ranges: Ranges | None = None
-    stated: bool = False
+    amended: bool = False
 
     @property
     def pattern(self) -> Bools:
         """Suppressed cells, shape (n,)."""
         return self.suppression.pattern
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether the mechanism alone makes this pattern again, as the matching attack supposes.
+
+        Not so where cells were spoken of, or a search may end before the preferred pattern is known
+        (whether it did is not for publication).
+        """
+        found = self.suppression
+        return not self.amended and not found.limited and found.canonical
 
     @property
     def proved_ends(self) -> tuple[Floats, Floats]:
@@ -547,10 +557,10 @@ def protect_table(
     problem = mechanism.problem(table)
     if len(apriori):
         problem = mechanism.amended(problem, apriori)
-    stated = public is not None or len(apriori) > 0
+    amended = len(apriori) > 0 or (public is not None and bool(np.any(public)))
     if keep is not None:
         kept = _earlier(keep).suppressed_in(table)
-        stated = stated or bool(kept.any())
+        amended = amended or bool(kept.any())
         problem = problem.keeping(kept)
     if public is not None:
         problem = problem.publishing(public)
@@ -563,7 +573,7 @@ def protect_table(
             mechanism, problem, integer=integer, time_limit=clock.seconds, **options
         )
     )
-    protected = replace(protected, stated=stated)
+    protected = replace(protected, amended=amended)
     if not intervals:
         return protected
     return replace(

@@ -97,8 +97,7 @@ def write_release(
             "coefficients": matrix.data.tolist(),
         },
     }
-    if not release.of_counts:
-        facts["of_counts"] = False
+    facts["of_counts"] = release.of_counts
     if mechanism is not None:
         facts["mechanism"] = mechanism.to_dict()
     with joined(files) as group:
@@ -203,7 +202,7 @@ def read_release(path: str | os.PathLike[str]) -> tuple[Release, Mechanism | Non
     release = Release(
         values, pattern, matrix, lower, upper, labels, facts["scale"], tuple(facts["names"]),
         tuple(facts["roots"]), empty if empty.any() else None,
-        of_counts=facts.get("of_counts", True),
+        of_counts=facts.get("of_counts", False),  # earlier builds did not say it
     )  # fmt: skip
     told = facts.get("mechanism")
     try:

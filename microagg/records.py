@@ -218,7 +218,7 @@ class Records:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RecordsOptions:
     """Data and which numerical attributes are read: the arguments of `microagg.read_records`.
 

@@ -226,8 +226,8 @@ def refuse_unnamed(data: Path) -> NoReturn:
     """
     refuse_empty(data)
     refuse(
-        "--by is missing: name the columns of the table's dimensions, such as Size,Region "
-        f"('cellveil inspect {data}' lists them)"
+        "--by is missing: name the columns of the table's dimensions, such as Size,Region; "
+        "'cellveil inspect FILE', without more, lists the columns"
     )
 
 

@@ -123,6 +123,12 @@ def _shared(
     }
 
 
+_NOT_ALONE = (
+    "The mechanism alone does not make this pattern again: single cells were spoken of, or the "
+    "search could end before a proof."
+)
+
+
 def attacked(protected: Protected, clock: Clock) -> AttackReport | None:
     """Attack what would be published, in the time that is left and a second at least.
 
@@ -135,8 +141,15 @@ def attacked(protected: Protected, clock: Clock) -> AttackReport | None:
 
     guarded = "singletons" in protected.guards
     known = replace(protected.mechanism, singletons=guarded)
-    rerun = None if protected.stated else known
-    return report(protected.release, rerun, time_limit=max(clock.left, 1.0))
+    limit = max(clock.left, 1.0)
+    if protected.repeatable:
+        return report(protected.release, known, time_limit=limit)
+    found = report(protected.release, time_limit=limit)
+    findings = (
+        replace(one, reason=_NOT_ALONE) if one.attack in ("matching", "posterior") else one
+        for one in found.findings
+    )
+    return replace(found, findings=tuple(findings))
 
 
 def _explanations(

@@ -72,11 +72,13 @@ class Recoding:
         """Return old codes, and ranges of them, that are and hold none of these."""
         bands = {_ends(code) for code in codes}
         ranges = dict.fromkeys(ends for _, ranges in self.groups for ends in ranges)
-        lacking = [r for r in ranges if not any(_lies(code, r, bands) for code in codes)]
-        return [
-            (first or "") if first == last else f"{first or ''}-{last or ''}"
-            for first, last in lacking
-        ]
+        found = []
+        for first, last in ranges:
+            if first == last and first not in codes:
+                found.append(first or "")
+            elif first != last and not any(_lies(code, (first, last), bands) for code in codes):
+                found.append(f"{first or ''}-{last or ''}")
+        return found
 
 
 def read_recoding(path: str | PathLike[str]) -> Recoding:

@@ -141,7 +141,7 @@ class Release(metaclass=Guided):
         return cls(
             found.values, found.hidden, found.relations, found.lower, found.upper, found.labels,
             found.scale, found.names, found.roots, empty, ranged, classed, missing, found.counts,
-            found.notes, of_counts=found.counts is None,
+            found.notes, of_counts=found.counts is None and found.scale == 0,
         )  # fmt: skip
 
     def at_scale(self, scale: int, what: str = "the release") -> Release:

@@ -171,12 +171,15 @@ def inspect(
     >>> found.hierarchies["town"], found.tables[0].sensitive["NK(1,75)"]
     (('land', 'town'), 2)
     """
-    several: Any = [by] if by and isinstance(by[0], str) else by
+    several: Any = [by] if by and isinstance(by[0], str) else by or ()
     wanted: list[tuple[str, ...]] = [tuple(one) for one in several]
     if not all(wanted):
         msg = "a table has no dimension; give by= at least one column for each"
         raise InputError(msg)
     names = column_names(data)
+    if not names:
+        msg = "the data has no columns; there is nothing to inspect"
+        raise InputError(msg)
     given = [name for name in (value, weight, shadow) if name is not None]
     amounts = [*given, contributor] if contributor is not None else given
     arrays = dict(zip(names, read_columns(data, names, given).arrays, strict=True))
@@ -335,7 +338,7 @@ def _columns(arrays: Mapping[str, NDArray[Any]], amounts: Sequence[str]) -> tupl
     return tuple(found)
 
 
-_NUMBER = re.compile(r"\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*")
+_NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?\s*")
 
 
 def _groups(coarse: Ints, fine: Ints) -> bool:

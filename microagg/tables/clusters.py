@@ -60,7 +60,7 @@ class ClusterTable(Frozen):
         return f"ClusterTable({c} clusters x {d} attributes, {len(self.identities)} identities)"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ClusterTableOptions:
     """Records, their clusters and what the public knows: the arguments of `microagg.cells`.
 

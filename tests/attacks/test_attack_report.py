@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+import cellveil
 from attacks import (
     Knowledge,
     attack_report,
@@ -213,6 +214,34 @@ def test_what_was_kept_is_no_work_of_the_mechanism() -> None:
         found = attacked(MECHANISM.protect(table, keep=keep), UNLIMITED)
         assert found is not None
         assert (found["matching"].status == NOT_RUN) == (keep is early)
+        assert ("does not make this pattern" in found["matching"].reason) == (keep is early)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"time_limit": 60}, {"gap": 0.5}, {"method": "large"},
+     {"method": lambda problem: np.ones(problem.table.n_cells, bool) & (problem.status != "z")}],
+    ids=["time limit", "gap", "large", "own method"],
+)  # fmt: skip
+def test_a_search_that_need_not_end_is_no_work_of_the_mechanism(options: dict[str, Any]) -> None:
+    """Its pattern may be another than the preferred one, which the attack expects."""
+    table = Table.from_array(INNER)
+    assert MECHANISM.protect(table).repeatable
+    protected = MECHANISM.protect(table, **options)
+    assert not protected.repeatable
+    found = attacked(protected, UNLIMITED)
+    assert found is not None
+    assert found["matching"].status == NOT_RUN
+
+
+def test_a_cross_table_is_attacked_as_its_table() -> None:
+    counts = np.array(INNER)
+    places = [(f"r{i}", f"c{j}") for (i, j), n in np.ndenumerate(counts) for _ in range(n)]
+    rows, columns = zip(*places, strict=True)
+    crossed = cellveil.crosstab(rows, columns, rules="FREQ(4)")
+    found = attacked(next(iter(crossed.protected.values())), UNLIMITED)
+    assert found is not None
+    assert found["matching"].status == RAN
 
 
 def test_decoys_are_weighed_without_a_prior() -> None:

@@ -49,7 +49,8 @@ def in_order(codes: Iterable[str], order: Sequence[str] = ()) -> list[str]:
 
     Others are sorted by their text; bands of numbers, as of ages and sizes, by where they begin,
     and then codes without a digit, such as "unknown". Codes of classifications begin with a letter
-    or a zero or have points, and so their parts stay together: DE1, DE11, DE2.
+    or a zero or have points, and so their parts stay together: DE1, DE11, DE2. (Those of bare
+    digits and several lengths, 1, 11, 2, look like numbers; a hierarchy tells.)
     """
     place: Mapping[str, int] = {code: i for i, code in enumerate(order)}
     codes = [*codes]

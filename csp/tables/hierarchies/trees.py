@@ -135,7 +135,10 @@ def parents_of_columns(data: Any, columns: Sequence[str], total: str) -> dict[st
                 )
                 raise InputError(msg)
             above = code
-    return {code: parents[code] for code in in_order(parents)}
+    below: dict[str, list[str]] = {}
+    for code, above in parents.items():
+        below.setdefault(above, []).append(code)
+    return {code: above for above in sorted(below) for code in in_order(below[above])}
 
 
 def _walk(tree: Any, above: str, total: str, parents: dict[str, str], depth: int) -> None:

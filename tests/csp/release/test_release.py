@@ -74,3 +74,5 @@ def test_values_beside_which_contributors_are_published_are_not_their_numbers():
     rows = {"r": ["a", "b", "Total"], "v": ["x", "x", "9"], "n": ["2", "3", "5"]}
     assert not Release.from_frame(rows, by=["r"], value="v", count="n").of_counts
     assert Release.from_frame(rows, by=["r"], value="v").of_counts
+    fractions = rows | {"v": ["x", "x", "9.5"]}
+    assert not Release.from_frame(fractions, by=["r"], value="v").of_counts
