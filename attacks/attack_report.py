@@ -59,6 +59,10 @@ class AttackOptions:
         If the attacker knows the algorithm: for `matching` and `posterior`. Rules that look at one
         cell at a time also judge `disclosed_sums` of counts. A function (see `attacks.matching`) is
         for `matching` alone, with `width` as the width that it promises.
+    repeats : bool
+        Whether the mechanism alone makes the pattern again (`csp.Protected.repeatable`). Where
+        cells were kept or stated, or a search could end before a proof, `matching` and `posterior`
+        are not run.
     knowledge : sequence of Knowledge, optional
         What contributors know (`attacks.knowledge_of`): for `insiders` and `smallest_coalition`.
     counts : (n,) int, optional
@@ -82,6 +86,7 @@ class AttackOptions:
     release: Release
     mechanism: Algorithm | None = None
     _: KW_ONLY
+    repeats: bool = True
     knowledge: Sequence[Knowledge] = ()
     counts: ArrayLike | None = None
     others: Sequence[Release] = ()
@@ -320,6 +325,12 @@ def _lacking(setting: AttackOptions) -> dict[str, str]:
     if setting.mechanism is None:
         lacking |= dict.fromkeys(
             ("matching", "posterior"), "The algorithm is not known (mechanism)."
+        )
+    elif not setting.repeats:
+        lacking |= dict.fromkeys(
+            ("matching", "posterior"),
+            "The mechanism alone does not make this pattern again: cells were kept or stated, or "
+            "the search could end before a proof (repeats=).",
         )
     elif not isinstance(setting.mechanism, Mechanism):
         lacking["posterior"] = (

@@ -123,17 +123,11 @@ def _shared(
     }
 
 
-_NOT_ALONE = (
-    "The mechanism alone does not make this pattern again: single cells were spoken of, or the "
-    "search could end before a proof."
-)
-
-
 def attacked(protected: Protected, clock: Clock) -> AttackReport | None:
     """Attack what would be published, in the time that is left and a second at least.
 
-    The attacker knows the mechanism, and whether it guarded against lone contributors, unless it
-    alone does not make this pattern again.
+    The attacker knows the mechanism, and whether it guarded against lone contributors; it is run
+    again where it alone makes this pattern.
     """
     if not protected.pattern.any():
         return None
@@ -141,15 +135,9 @@ def attacked(protected: Protected, clock: Clock) -> AttackReport | None:
 
     guarded = "singletons" in protected.guards
     known = replace(protected.mechanism, singletons=guarded)
-    limit = max(clock.left, 1.0)
-    if protected.repeatable:
-        return report(protected.release, known, time_limit=limit)
-    found = report(protected.release, time_limit=limit)
-    findings = (
-        replace(one, reason=_NOT_ALONE) if one.attack in ("matching", "posterior") else one
-        for one in found.findings
+    return report(
+        protected.release, known, repeats=protected.repeatable, time_limit=max(clock.left, 1.0)
     )
-    return replace(found, findings=tuple(findings))
 
 
 def _explanations(
