@@ -177,15 +177,12 @@ def inspect(
         msg = "a table has no dimension; give by= at least one column for each"
         raise InputError(msg)
     names = column_names(data)
-    if not names:
-        msg = "the data has no columns; there is nothing to inspect"
-        raise InputError(msg)
     given = [name for name in (value, weight, shadow) if name is not None]
     amounts = [*given, contributor] if contributor is not None else given
     arrays = dict(zip(names, read_columns(data, names, given).arrays, strict=True))
     used = [*(name for one in wanted for name in one), *amounts]
     check_names(used, names)
-    records = len(next(iter(arrays.values())))
+    records = len(next(iter(arrays.values()), ()))
     if not records:
         msg = "the data has no records; there is nothing to inspect"
         raise InputError(msg)

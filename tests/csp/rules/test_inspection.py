@@ -157,6 +157,11 @@ def test_columns_are_described_without_a_table() -> None:
     assert facts == [("town", 3, 1, False), ("land", 2, 0, False), ("pay", 5, 0, True)]
 
 
+def test_data_without_columns_is_refused() -> None:
+    with pytest.raises(InputError, match="no records"):
+        csp.inspect({})
+
+
 @given(
     st.lists(
         st.one_of(
