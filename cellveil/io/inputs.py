@@ -9,7 +9,7 @@ from dataclasses import asdict
 from itertools import product
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import Any
 
 from cellveil.front import refuse
 from cellveil.io.crosstables import read_cross
@@ -29,7 +29,6 @@ from csp.formats.recodings import Recoding
 from csp.mechanism import Mechanism
 from csp.problem.jj import read_jj
 from csp.problem.problem import Problem
-from csp.published.door import grid_of
 from csp.rules import Rule, parse_rules
 from csp.rules.base import parts_of
 from csp.rules.concentration import Concentration
@@ -47,10 +46,6 @@ from csp.tables.table import Table
 
 LOOKED_AT = 20_000_000
 """Bytes up to which a file is read once more for a column that may name contributors."""
-
-
-_SHORT = 100_000
-"""Bytes up to which a file is looked through for any row."""
 
 
 def read_table(
@@ -208,43 +203,6 @@ def _in_order(table: Table, by: Sequence[str]) -> Table:
         names=tuple(by), roots=tuple(table.roots[d] for d in order),
         labels=Labels.of(table.labels).turned(order),
     )  # fmt: skip
-
-
-def tab_dimensions(data: Path, rda: Path | None) -> tuple[str, ...]:
-    """Dimensions of a τ-ARGUS table, in the order of its layout; other data has to name them."""
-    if rda is None or not data.name.lower().endswith(".tab"):
-        refuse_unnamed(data)
-    return read_metadata(rda).flagged("RECODEABLE")
-
-
-def refuse_unnamed(data: Path) -> NoReturn:
-    """Ask for the dimensions of data, unless there are no rows that could have any.
-
-    Raises
-    ------
-    InputError
-    """
-    refuse_empty(data)
-    refuse(
-        "--by is missing: name the columns of the table's dimensions, such as Size,Region; "
-        "'cellveil inspect FILE', without more, lists the columns"
-    )
-
-
-def refuse_empty(data: Path) -> None:
-    """Refuse a text file without a row below its header.
-
-    Raises
-    ------
-    InputError
-    """
-    text = data.name.lower().endswith((".csv", ".tsv", ".txt"))
-    if text and regular_file(data).stat().st_size < _SHORT:
-        rows = [row for row in grid_of(TextFile(data)) if any(map(str.strip, row))]
-        if not rows:
-            refuse(f"{str(data)!r} is empty; give a file with records, or with a table")
-        if len(rows) == 1:
-            refuse(f"{str(data)!r} has a header and no rows below it; give a file with records")
 
 
 def read_known(source: Source, table: Table) -> tuple[Statement, ...]:

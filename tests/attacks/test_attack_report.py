@@ -232,6 +232,7 @@ def test_a_search_that_need_not_end_is_no_work_of_the_mechanism(options: dict[st
     found = attacked(protected, UNLIMITED)
     assert found is not None
     assert found["matching"].status == NOT_RUN
+    assert found["disclosed_sums"].verdict.endswith("of them sensitive.")
 
 
 def test_a_cross_table_is_attacked_as_its_table() -> None:

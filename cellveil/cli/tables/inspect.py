@@ -15,6 +15,7 @@ from rich.text import Text
 from cellveil.cli import options
 from cellveil.cli.answers import finish, noted, terminal
 from cellveil.cli.options import option
+from cellveil.cli.tables.dimensions import refuse_empty, refuse_unnamed, tab_dimensions
 from cellveil.cli.tables.joinings import joinings
 from cellveil.cli.taking import Rest, taking
 from cellveil.front import refuse
@@ -25,10 +26,7 @@ from cellveil.io.inputs import (
     read_hierarchies,
     read_records,
     read_table,
-    refuse_empty,
-    refuse_unnamed,
     split_names,
-    tab_dimensions,
     totals_of,
 )
 from cellveil.jobs.draft import draft

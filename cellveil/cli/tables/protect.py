@@ -12,7 +12,7 @@ import typer
 from cellveil.cli import answers, options
 from cellveil.cli.options import argument, option
 from cellveil.cli.tables.defence import defence_words, measured, posterior_words, read_defence
-from cellveil.cli.tables.dimensions import By
+from cellveil.cli.tables.dimensions import By, tab_dimensions
 from cellveil.cli.tables.second_reading import check_again, facts_of, read_again
 from cellveil.cli.tables.several import on_cores, places_for, protect_each
 from cellveil.cli.taking import Rest, taking
@@ -86,7 +86,7 @@ def protect(
         if line:
             say(line)
     first = source(data=data[0], **known)
-    names = first.by or inputs.tab_dimensions(data[0], first.rda)
+    names = first.by or tab_dimensions(data[0], first.rda)
     known["by"] = names
     clock = search.limit.started()
     decoys = asked.decoys

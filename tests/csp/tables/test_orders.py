@@ -62,3 +62,15 @@ def test_tables_and_hierarchies_have_that_order() -> None:
     assert [size for (size,) in table.labels] == ["1-9", "10-49", "250+", "unknown", "Total"]
     tree = Hierarchy.from_columns(rows, ["land", "size"])
     assert tree.to_hrc().split() == ["a", "@1-9", "@unknown", "b", "@10-49", "@250+"]
+
+
+def test_siblings_are_sorted_among_themselves() -> None:
+    """A code with a digit on another level says nothing of whether these are bands."""
+    rows = {
+        "group": ["SME 1", "SME 1", "Large", "Large"],
+        "size": ["10-49", "1-9", "250+", "50-249"],
+    }
+    tree = Hierarchy.from_columns(rows, ["group", "size"])
+    assert tree.to_hrc().split("\n")[:6] == [
+        "Large", "@50-249", "@250+", "SME 1", "@1-9", "@10-49",
+    ]  # fmt: skip
