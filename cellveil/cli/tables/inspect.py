@@ -87,6 +87,8 @@ def inspect(
         refuse_empty(data)
         if job is not None or rules or whole.aggregated:
             refuse_unnamed(data)
+        if more := flags_given(whole, _OF_TABLES):
+            refuse(f"{', '.join(more)}: for a table; name its dimensions with --by, or leave out")
     trees = [hierarchy_of(text, names)[1] for text in whole.hierarchy]
     check_outputs({"--summary": summary}, [data, job, whole.rda, *map(Path, trees)])
     if job is not None and job.suffix != ".toml":
@@ -130,6 +132,9 @@ def _single(
             refuse(f"--hierarchy names {name!r} twice; look at the tables of each on its own")
     return {name: next(iter(trees.items())) for name, trees in read.items()}
 
+
+_OF_TABLES = ("missing", "total", "weight", "shadow", "hierarchy", "recode")
+"""Fields of the data that say nothing of columns alone."""
 
 _LATER = ("memory", "empty", "apriori", "apriori_unknown")
 """Fields of the data that matter when the table is protected, and stand in the job."""

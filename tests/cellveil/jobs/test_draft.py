@@ -207,6 +207,10 @@ def test_without_dimensions_the_columns_are_described(data: Path) -> None:
     assert rows["pay"][1:4] == ["48", "0", "numbers"]
     assert "as in --by town,wide land" in said
     assert "987" not in said
+    for option in ("--missing", "--total", "--weight", "--shadow", "--hierarchy", "--recode"):
+        refused = CliRunner().invoke(app, ["inspect", str(data), option, "pay=pay"])
+        assert refused.exit_code == 2
+        assert f"{option}: for a table" in refused.output
     for more in (["--rules", "P(15,1)"], ["--job", data.parent / "job.toml"]):
         refused = CliRunner().invoke(app, ["inspect", str(data), *map(str, more)])
         assert refused.exit_code == 2
