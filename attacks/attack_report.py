@@ -28,7 +28,7 @@ from attacks.release_alone.disclosed_cells import disclosed
 from attacks.release_alone.insider_knowledge import Knowledge, insiders
 from attacks.release_alone.several_releases import differencing
 from csp.clock import Clock
-from csp.errors import CertificateError, InputError, OutOfTime
+from csp.errors import CertificateError, InputError, OutOfTime, argument
 from csp.exact import Number
 from csp.mechanism import Mechanism
 from csp.names.calls import asked_as
@@ -212,6 +212,11 @@ def _sums(setting: AttackOptions, clock: Clock) -> _Found:
         bad = [one for one in known if one.sensitive]
         verdict += f", {len(bad)} of them sensitive"
         exposed = dict.fromkeys(sorted({c for one in bad for c in one.cells}), (None, None))
+    elif isinstance(setting.mechanism, Mechanism) and setting.release.of_counts is None:
+        verdict += (
+            "; whether they are sensitive is seen where the release tells that cells are numbers "
+            f"of contributors ({argument('cells', 'counts')})"
+        )
     return f"{verdict}.", exposed, found, found.complete
 
 

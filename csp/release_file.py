@@ -16,6 +16,7 @@ import os
 import re
 from fractions import Fraction
 from pathlib import Path
+from types import NoneType
 from typing import Any, TextIO
 
 import numpy as np
@@ -202,7 +203,7 @@ def read_release(path: str | os.PathLike[str]) -> tuple[Release, Mechanism | Non
     release = Release(
         values, pattern, matrix, lower, upper, labels, facts["scale"], tuple(facts["names"]),
         tuple(facts["roots"]), empty if empty.any() else None,
-        of_counts=facts.get("of_counts", False),  # earlier builds did not say it
+        of_counts=facts.get("of_counts"),  # earlier builds did not say it
     )  # fmt: skip
     told = facts.get("mechanism")
     try:
@@ -234,7 +235,7 @@ def _read_facts(path: str | os.PathLike[str]) -> dict[str, Any]:
     need("roots", texts and len(roots) == len(names), f"a list of {len(names)} texts, one a name")
     whole = type(scale) is int and 0 <= scale <= _MOST_DECIMALS
     need("scale", whole, f"a whole number from 0 to {_MOST_DECIMALS}")
-    need("of_counts", type(facts.get("of_counts", True)) is bool, "true or false")
+    need("of_counts", type(facts.get("of_counts")) in (bool, NoneType), "true, false or null")
     need("relations", isinstance(facts["relations"], dict), "an object")
     return facts
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from attacks.algorithm_known.matches import Algorithm, matches_of
-from attacks.algorithm_known.views.checks import check_exact
+from attacks.algorithm_known.views.checks import check_exact, check_told
 from attacks.bayes.priors import Prior, PriorWeights, uniform
 from attacks.fibre.consistent_tables import Fibre, check_size
 from attacks.fibre.feasible_intervals import feasible
@@ -104,6 +104,7 @@ def parameter_bounds(
     hidden = []
     for release in releases:
         check_exact(release)
+        check_told(release, "a frequency rule asks for these")
         table = agreeing(release, clock)
         counts_of(table)  # refuses values that are not counts
         tested = ~release.pattern

@@ -186,10 +186,11 @@ def union_of(releases: Sequence[Release]) -> tuple[list[Release], Release, tuple
     published, owner = np.zeros(n, dtype=np.int64), np.full(n, -1)
     lower, upper = np.full(n, -UNBOUNDED), np.full(n, UNBOUNDED)
     bound_by = np.zeros((2, n), dtype=np.int64)
+    kinds = {release.of_counts for release in releases}
     union = Release(
         published, np.ones(n, dtype=bool), frame.relations, lower, upper, frame.labels,
         frame.scale, frame.names, frame.roots,
-        of_counts=all(release.of_counts for release in releases),
+        of_counts=kinds.pop() if len(kinds) == 1 else None,
     )  # fmt: skip
     for r, (release, place) in enumerate(zip(scaled, places, strict=True)):
         open_cells = place[~release.pattern]

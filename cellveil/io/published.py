@@ -52,7 +52,7 @@ def read_public(
             data, by or None, asked.value or ("value" if by and not asked.by else None),
             status=signs.status or None, marks=signs.marks, withheld=signs.withheld,
             ranges=None if signs.ranges is None else _ranges(signs.ranges),
-            lower=signs.lower, upper=signs.upper, count=asked.count,
+            lower=signs.lower, upper=signs.upper, count=asked.count, cells=asked.cells,
             hierarchies=hierarchies, total=_totals(asked),
             rounded=signs.rounded, tolerance=asked.tolerance,
             absent="zero" if asked.absent_zero else "withheld", negative=asked.negative,

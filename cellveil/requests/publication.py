@@ -86,6 +86,10 @@ class Publication:
         otherwise="as found",
     )
     count: str | None = option("Column of its numbers of contributors.", "COLUMN")
+    cells: Literal["counts", "values"] | None = option(
+        "What its cells are: numbers of contributors, or other values, such as sums.",
+        otherwise="as found: by the names count and freq, decimals, and --count",
+    )
     signs: Signs = Signs()
     hierarchy: tuple[ByColumn, ...] = option(
         "Hierarchy of a column (.hrc), or prefix where codes begin with the code above them, or "

@@ -65,6 +65,8 @@ class Published:
         Parts that are named without the others, with their dimension, where no rest is printed.
     rests_from : int
         First of the relations that these make, which are the last.
+    of_counts : bool or None
+        Whether the cells are numbers of contributors; None where the table does not tell.
     """
 
     values: Ints
@@ -84,6 +86,7 @@ class Published:
     notes: tuple[str, ...]
     rests: tuple[tuple[int, OfWhich], ...] = ()
     rests_from: int = 0
+    of_counts: bool | None = None
 
 
 def published_cells(

@@ -18,6 +18,7 @@ from csp.formats.formulas import as_meant, kept_from_formulas
 from csp.formats.parquet import is_parquet
 from csp.formats.reading import decoded, read_bytes
 from csp.published.cells import Published, published_cells
+from csp.published.contributors import cells_are_counts
 from csp.published.entries import Convention, read_entry, sign_of
 from csp.published.grids.eurostat import is_eurostat, read_eurostat
 from csp.published.grids.grid import CrossGrid, is_list, read_grid
@@ -69,28 +70,36 @@ def read_published(asked: PublishedOptions) -> Published:
             return _list(dict(zip(names, columns, strict=True)), names, roles, told)
     told = replace(told, legend=legend_of(rows))
     if is_eurostat(rows):
-        return _cross(read_eurostat(rows), replace(told, marks=told.marks or "eurostat"))
+        return _cross(read_eurostat(rows), roles, replace(told, marks=told.marks or "eurostat"))
     if is_list(rows, told.signs) or (roles.by and not _crossed(rows, roles.by)):
         head = [sign_of(name) for name in rows[0]]
         body, said = _without_footnotes(rows)
         read = _list(_columns(body, what), head, roles, told, lambda: _lines(rows))
         return replace(read, notes=(*said, *read.notes))
-    return _cross(read_grid(rows, what, told.signs, headers_named(rows, roles.value)), told)
+    return _cross(read_grid(rows, what, told.signs, headers_named(rows, roles.value)), roles, told)
 
 
-def _cross(grid: CrossGrid, told: Told) -> Published:
+def _cross(grid: CrossGrid, roles: Roles, told: Told) -> Published:
     """Read the cells of a cross table.
 
     Raises
     ------
     InputError
     """
+    if roles.count is not None:
+        msg = (
+            f"{argument('count', roles.count)} names a column of a list of cells, and this is a "
+            f"cross table; if its own cells are numbers of contributors, say so with "
+            f"{argument('cells', 'counts')}"
+        )
+        raise InputError(msg)
     try:
         found = published_cells(grid.columns, grid.names, grid.entries, told, printed=grid.printed)
     except InputError as error:
         # What is a row to who reads a list of cells is a row and a column of the cross table.
         raise InputError(with_places(grid, error.template)) from error
-    return replace(found, notes=(*grid.told, *found.notes))
+    counted = cells_are_counts(found, roles, told.cells)
+    return replace(found, notes=(*grid.told, *found.notes), of_counts=counted)
 
 
 def with_places(grid: CrossGrid, message: str) -> str:
@@ -228,7 +237,7 @@ def _list(
                 None if roles.lower is None else columns[roles.lower],
                 None if roles.upper is None else columns[roles.upper],
             ),
-            counts=None if roles.count is None else columns[roles.count],
+            counts=None if roles.count in (None, roles.value) else columns[roles.count],
         )  # fmt: skip
     except InputError as error:
         if lines is None:
@@ -237,7 +246,8 @@ def _list(
         msg = _ROW.sub(lambda m: f"row {at[int(m[1]) - 1]}", error.template)
         msg = _ROWS.sub(lambda m: f"rows {at[int(m[1]) - 1]} and {at[int(m[2]) - 1]}", msg)
         raise InputError(msg) from error
-    return replace(found, notes=(*said, *found.notes))
+    counted = cells_are_counts(found, roles, told.cells)
+    return replace(found, notes=(*said, *found.notes), of_counts=counted)
 
 
 def _without_sources(columns: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:

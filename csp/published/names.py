@@ -10,6 +10,9 @@ VALUES = (
 )  # fmt: skip
 """Names of columns that hold the cells, in lower case; the first that is there counts."""
 
+COUNTS = ("freq", "frequency", "count", "counts")
+"""Names of columns whose numbers are of contributors."""
+
 FLAGS = (
     "status", "obs_status", "conf_status", "obs_flag", "flag", "flags", "data marking",
     "value_q", "sdcstatus", "disclosure_code", "symbol", "wert_q", "empflag",

@@ -23,6 +23,7 @@ class CellOptions:
     total: str | Mapping[str, str] | None = None
     rounded: Number | None = None
     tolerance: Number = 0
+    cells: str | None = None
     absent: str = "withheld"
     negative: str = "error"
     decimal: str | None = None
@@ -117,6 +118,10 @@ class PublishedOptions(CellOptions):
         Columns of the ends of the ranges of withheld cells.
     count : str, optional
         Column of the numbers of contributors, where these are published.
+    cells : {"counts", "values"}, optional
+        What the cells are: numbers of contributors, or other values, such as sums. Found by the
+        name of the column ("count", "freq"), by decimals, and where `count` names another column;
+        attacks by a rule that asks for numbers of contributors are refused where it stays open.
     hierarchies : mapping of str to Hierarchy or {"prefix", "found"}, optional
         "prefix": codes lie below their longest prefix (NACE, NAICS, NUTS, FIPS). "found":
         totals are found by adding up neighbours.

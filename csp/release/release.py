@@ -59,11 +59,11 @@ class Release(metaclass=Guided):
         Number of contributors of each cell, where that is published; -1 where it is not.
     notes : tuple of str
         How a table that somebody else published was read.
-    of_counts : bool
-        Whether a unit of a cell may be a contributor, so that rules which ask for their number can
+    of_counts : bool or None
+        Whether a unit of a cell is a contributor, so that rules which ask for their number can
         judge values that agree with the release. Not so for sums of values, and for counts under
         weights or of records whose contributors are named: the number is not published there, or
-        beside them (`counts`).
+        beside them (`counts`). None where a published table does not tell.
     """
 
     published: Ints
@@ -81,7 +81,7 @@ class Release(metaclass=Guided):
     unavailable: Bools | None = None
     counts: Ints | None = None
     notes: tuple[str, ...] = ()
-    of_counts: bool = True
+    of_counts: bool | None = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "labels", Labels.of(self.labels))
@@ -141,7 +141,7 @@ class Release(metaclass=Guided):
         return cls(
             found.values, found.hidden, found.relations, found.lower, found.upper, found.labels,
             found.scale, found.names, found.roots, empty, ranged, classed, missing, found.counts,
-            found.notes, of_counts=found.counts is None and found.scale == 0,
+            found.notes, of_counts=found.of_counts,
         )  # fmt: skip
 
     def at_scale(self, scale: int, what: str = "the release") -> Release:
@@ -192,7 +192,7 @@ class Release(metaclass=Guided):
         return Table(
             full, self.relations, self.lower, self.upper, self.labels, self.scale,
             names=self.names, roots=self.roots, structural=self.structural,
-            counts=self.of_counts,
+            counts=self.of_counts is True,
         )  # fmt: skip
 
     @property

@@ -101,6 +101,24 @@ def test_a_mechanism_of_ones_own(release: Path, tmp_path: Path) -> None:
     assert "cannot have produced the release" in wrong.stderr.replace("\n", " ")
 
 
+def test_whether_a_list_holds_counts_is_asked_where_a_rule_depends_on_it(
+    release: Path, tmp_path: Path
+) -> None:
+    known = tmp_path / "mechanism.json"
+    known.write_text(json.dumps(json.loads(release.read_text())["mechanism"]))
+    alone = tmp_path / "list.csv"
+    alone.write_bytes(release.with_suffix(".csv").read_bytes())
+    told = ("attack", "matching", alone, "--mechanism", known)
+    asked = run(*told)
+    assert asked.exit_code == 2
+    assert "--cells counts" in asked.stderr
+    assert run(*told, "--cells", "values").exit_code == 2
+    found = run(*told, "--cells", "counts")
+    assert found.stdout == run("attack", "matching", release).stdout
+    sums = run("attack", "report", alone, "--mechanism", known)
+    assert "whether they are sensitive is seen where" in sums.stdout + sums.stderr
+
+
 def test_protect_writes_what_attack_reads(tmp_path: Path) -> None:
     rows = ["row,column"]
     for r, line in enumerate(INNER):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from csp.errors import InputError
+from csp.errors import InputError, argument
 from csp.mechanism import Mechanism
 from csp.release.release import Release
 
@@ -19,6 +19,23 @@ def check_exact(release: Release) -> None:
         msg = (
             "no cell is published exactly, but rounded or as a range, so nobody knows which cells "
             "the algorithm suppressed; attacks.audit_published needs no algorithm"
+        )
+        raise InputError(msg)
+
+
+def check_told(release: Release, why: str) -> None:
+    """Refuse a release that leaves open whether its cells are numbers of contributors.
+
+    Raises
+    ------
+    InputError
+        With `why` that decides.
+    """
+    if release.of_counts is None:
+        msg = (
+            f"the release does not tell whether its cells are numbers of contributors, and {why}; "
+            f"read the table with {argument('cells', 'counts')} or "
+            f"{argument('cells', 'values')}, or give a release that this version wrote"
         )
         raise InputError(msg)
 

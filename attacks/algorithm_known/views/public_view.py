@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from attacks.algorithm_known.views.checks import check_callable, check_exact
+from attacks.algorithm_known.views.checks import check_callable, check_exact, check_told
 from attacks.algorithm_known.views.value_answers import ValueAnswers, ValueRules
 from attacks.fibre.consistent_tables import Fibre
 from attacks.fibre.feasible_intervals import feasible
@@ -221,12 +221,15 @@ def _check_published(release: Release, mechanism: Mechanism, table: Table, fixed
     try:
         primary = mechanism.requirements(table, fixed).primary
     except NoContributors as error:
+        check_told(release, "the rules of the mechanism ask for these")
         msg = (
             "the rules of the mechanism look at contributors, which a release does not hold; this "
             "attack needs a table of counts, or the rule as a function of a table whose cells are "
             "the contributions"
         )
         raise InputError(msg) from error
+    if mechanism.singletons is not False:
+        check_told(release, "of sums, the mechanism would guard lone contributors as well")
     if not release.of_counts and mechanism.singletons is not False:
         msg = (
             "where cells are sums, the mechanism guards against contributors who are alone in some "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -60,16 +61,16 @@ def listed(columns, show):
 
 
 READ = {
-    "plain": (PLAIN, cross, Release.from_frame),
-    "indented": (INDENTED, cross, Release.from_frame),
+    "plain": (PLAIN, cross, partial(Release.from_frame, cells="counts")),
+    "indented": (INDENTED, cross, partial(Release.from_frame, cells="counts")),
     "no total": (
         LONG, listed, lambda data: Release.from_frame(
-            data, ["region", "sector"], "value", hierarchies={"sector": "prefix"}
+            data, ["region", "sector"], "value", hierarchies={"sector": "prefix"}, cells="counts"
         ),
     ),
     "found": (
         MORE, listed, lambda data: Release.from_frame(
-            data, ["region", "sector"], "value", hierarchies={"sector": "found"}
+            data, ["region", "sector"], "value", hierarchies={"sector": "found"}, cells="counts"
         ),
     ),
 }  # fmt: skip
@@ -160,7 +161,7 @@ def test_that_no_algorithm_of_a_family_fits_is_an_answer() -> None:
     # 1 is published, so nothing is rare; some cell is primary all the same.
     small = [["", "a", "b", "Total"], ["x", "[c]", "[c]", 31], ["y", "[c]", "[c]", 3],
              ["z", 1, 60, 61], ["Total", 30, 65, 95]]  # fmt: skip
-    assert not attacks.parameter_bounds([Release.from_frame(small)]).possible
+    assert not attacks.parameter_bounds([Release.from_frame(small, cells="counts")]).possible
 
 
 ROUNDED = [["", "a", "b", "Total"], ["x", 10, 5, 15], ["y", 20, "[c]", 30], ["Total", 30, 15, 40]]
@@ -169,17 +170,20 @@ HALVES = [["", "a", "b", "Total"], ["x", "[c]", "[c]", 3.5], ["y", "[c]", "[c]",
           ["Total", 4.5, 5.5, 10]]  # fmt: skip
 WRONG = [["", "a", "b", "Total"], ["x", "[c]", 9, 3], ["y", "[c]", "[c]", 6], ["Total", 4, 5, 9]]
 
+HIDDEN = cross(PLAIN, lambda r, c, v: "[c]" if r != "Total" and c in "ab" else v)
+
 
 @pytest.mark.parametrize(
     ("rows", "more", "rules", "words"),
     [
         (ROUNDED, {"rounded": 5}, MinFrequency(3), "no cell is published exactly"),
-        (BLANK, {}, MinFrequency(3), "infinitely many tables"),
+        (BLANK, {"cells": "counts"}, MinFrequency(3), "infinitely many tables"),
         (HALVES, {}, MinFrequency(3), "contributors"),
-        (WRONG, {}, MinFrequency(3), "contradict"),
+        (WRONG, {"cells": "counts"}, MinFrequency(3), "contradict"),
         (PLAIN, {"withheld": ["3", "x"]}, MinFrequency(3), "nothing to attack"),
-        (cross(PLAIN, lambda r, c, v: "[c]" if r != "Total" and c in "ab" else v), {},
-         PPercent(10), "contributors"),
+        (HIDDEN, {}, MinFrequency(3), "does not tell whether .* cells='counts'"),
+        (HIDDEN, {"cells": "values"}, MinFrequency(3), "contributors"),
+        (HIDDEN, {"cells": "counts"}, PPercent(10), "contributors"),
     ],
 )  # fmt: skip
 def test_refusals_say_why(rows, more, rules, words) -> None:

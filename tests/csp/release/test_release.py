@@ -70,9 +70,46 @@ def test_a_unit_that_the_public_must_know_is_stated(public):
         mechanism.protect(Table.from_microdata(data, ["r", "c"], "v"))
 
 
-def test_values_beside_which_contributors_are_published_are_not_their_numbers():
-    rows = {"r": ["a", "b", "Total"], "v": ["x", "x", "9"], "n": ["2", "3", "5"]}
-    assert not Release.from_frame(rows, by=["r"], value="v", count="n").of_counts
-    assert Release.from_frame(rows, by=["r"], value="v").of_counts
-    fractions = rows | {"v": ["x", "x", "9.5"]}
-    assert not Release.from_frame(fractions, by=["r"], value="v").of_counts
+@pytest.mark.parametrize(
+    ("value", "entry", "more", "told"),
+    [
+        ("v", "9", {}, None),
+        ("v", "9", {"cells": "counts"}, True),
+        ("v", "9", {"cells": "values"}, False),
+        ("v", "9", {"count": "n"}, False),
+        ("v", "9", {"count": "v"}, True),
+        ("v", "9.5", {}, False),
+        ("Count", "9", {}, True),
+        ("Count", "9", {"cells": "values"}, False),
+        ("Count", "9.5", {}, False),
+        ("Freq", "9", {}, True),
+    ],
+)
+def test_whether_cells_are_numbers_of_contributors_is_told_or_left_open(value, entry, more, told):
+    rows = {"r": ["a", "b", "Total"], value: ["x", "x", entry], "n": ["2", "3", "5"]}
+    assert Release.from_frame(rows, by=["r"], value=value, **more).of_counts is told
+    if "count" not in more:
+        grid = [["", value], *zip(rows["r"], rows[value], strict=True)]
+        assert Release.from_frame(grid, value=value, **more).of_counts is told
+
+
+@pytest.mark.parametrize(
+    ("entry", "more", "words"),
+    [
+        ("9.5", {"cells": "counts"}, "the cells have 1 decimal"),
+        ("9.25", {"cells": "counts"}, "the cells have 2 decimals"),
+        ("-9", {"cells": "counts", "negative": "allow"}, "cell r=Total is negative"),
+        ("9", {"cells": "counts", "count": "n"}, "another column; leave one out"),
+        ("9", {"cells": "sums"}, "'sums' is not one of counts, values"),
+    ],
+)
+def test_cells_that_cannot_be_counts_are_named(entry, more, words):
+    rows = {"r": ["a", "b", "Total"], "v": ["x", "x", entry], "n": ["2", "3", "5"]}
+    with pytest.raises(InputError, match=words):
+        Release.from_frame(rows, by=["r"], value="v", **more)
+
+
+def test_a_column_of_numbers_of_contributors_is_one_of_a_list():
+    grid = [["", "a", "b", "Total"], ["x", "[c]", "[c]", 31], ["Total", 30, 65, 95]]
+    with pytest.raises(InputError, match="this is a cross table"):
+        Release.from_frame(grid, count="n")
