@@ -29,7 +29,13 @@ _TABLES = (
 _MENDS = {
     "Table": f"make one with {_TABLES}",
     "Problem": "pose one with Mechanism(rules).problem(table), or read a JJ file with read_jj",
+    "Release": "take that of what protect returned (.release), or read one with csp.read_release "
+    "or, of somebody else, with Release.from_frame",
+    "Mechanism": "make one, such as Mechanism('P(10,1)')",
+    "Protected": "make one with csp.protect or Mechanism.protect",
 }
+_KIND = re.compile(r"(?:(?:Sequence|Iterable)\[)?([A-Z]\w+)\]?(?: \| None)?")
+"""Annotations of arguments that are a value of a class, or several."""
 
 
 def named_errors(function: Callable[P, R]) -> Callable[P, R]:
@@ -46,7 +52,7 @@ def named_errors(function: Callable[P, R]) -> Callable[P, R]:
             if known is not None and not known.issuperset(kwargs):
                 raise TypeError  # noqa: TRY301 - as Python does without **options
             return function(*args, **kwargs)
-        except TypeError:
+        except (TypeError, AttributeError):
             fault = fault_of(args, kwargs)
             if fault is None:  # the arguments are right: it is an error inside
                 raise
@@ -151,7 +157,7 @@ def _fault(
     """Say what is wrong with the arguments of a call, if anything is."""
     signature = inspect.signature(function)
     try:
-        signature.bind(*args, **kwargs)
+        given = signature.bind(*args, **kwargs).arguments
     except TypeError as error:
         known = [name for name in signature.parameters if name not in ("self", "cls")]
         called = function.__qualname__.removesuffix(".__init__")
@@ -161,6 +167,30 @@ def _fault(
             return InputError(f"{called}: {error}; {ADVICE.get((called, ''), takes)}")
         advice = ADVICE.get((called, unknown[0])) or argument_for(unknown[0], known)
         return InputError(f"{called} has no argument {unknown[0]!r}; {advice}")
+    return _wrong_kind(function, signature, given)
+
+
+def _wrong_kind(
+    function: Callable[..., Any], signature: inspect.Signature, given: Mapping[str, Any]
+) -> InputError | None:
+    """Name the first argument that is not of its class, if that is one of this project."""
+    ours = function.__module__.partition(".")[0]
+    for name, value in given.items():
+        kind = _KIND.fullmatch(str(signature.parameters[name].annotation))
+        if kind is None or (value is None and kind[0].endswith("None")):
+            continue
+        known = getattr(function, "__globals__", {}).get(kind[1])
+        if kind[1] not in _MENDS and (
+            not isinstance(known, type) or known.__module__.partition(".")[0] != ours
+        ):
+            continue
+        several = "[" in kind[0]
+        if several and not isinstance(value, Iterable):
+            return InputError(_not_several(name, kind[1], value))
+        for one in value if several else [value]:
+            if all(base.__name__ != kind[1] for base in type(one).__mro__):
+                where = f"each of {name}" if several else name
+                return InputError(_other_kind(where, kind[1], one))
     return None
 
 
@@ -210,9 +240,16 @@ def expect(value: Any, kind: type, name: str) -> None:
         Naming the argument and both types.
     """
     if not isinstance(value, kind):
-        mend = _MENDS.get(kind.__name__, f"give a {kind.__name__}")
-        msg = f"{name} must be a {kind.__name__}, got {type(value).__name__}; {mend}"
-        raise InputError(msg)
+        raise InputError(_other_kind(name, kind.__name__, value))
+
+
+def _other_kind(name: str, kind: str, value: object) -> str:
+    mend = _MENDS.get(kind, f"give a {kind}")
+    return f"{name} must be a {kind}, got {type(value).__name__}; {mend}"
+
+
+def _not_several(name: str, kind: str, value: object) -> str:
+    return f"{name} must be several values of {kind}, got {type(value).__name__}; give a list"
 
 
 def each_named(values: Iterable[T] | Mapping[Any, T], kind: type, name: str) -> Mapping[Any, T]:
@@ -223,6 +260,8 @@ def each_named(values: Iterable[T] | Mapping[Any, T], kind: type, name: str) -> 
     InputError
         As for `expect`, naming the value.
     """
+    if not isinstance(values, Iterable):
+        raise InputError(_not_several(name, kind.__name__, values))
     named = values if isinstance(values, Mapping) else dict(enumerate(values))
     for key, value in named.items():
         expect(value, kind, f"{name}[{key!r}]")

@@ -176,6 +176,44 @@ def test_functions_stay_what_they_are(function):
     assert not any(p.kind is p.VAR_KEYWORD for p in told.parameters.values())
 
 
+OURS = {name for _, name, value in OFFERED if inspect.isclass(value)}
+
+
+def asked_of(function):
+    """Arguments without a default."""
+    return [p for p in inspect.signature(function).parameters.values() if p.default is p.empty]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        value
+        for _, _, value in OFFERED
+        if inspect.isfunction(value)
+        and any(
+            str(p.annotation).removeprefix("Sequence[").rstrip("]") in OURS for p in asked_of(value)
+        )
+    ],
+    ids=lambda function: f"{function.__module__}.{function.__name__}",
+)
+def test_a_value_of_another_class_is_named(function):
+    """Whatever a function takes that this project makes: what was given for it is said."""
+    given = {p.name: object() for p in asked_of(function)}
+    with pytest.raises(InputError):
+        function(**given)
+
+
+def test_what_to_give_in_its_place_is_said():
+    protected = protect(TABLE, "FREQ(2)")
+    mend = "release must be a Release, got Protected; take that of what protect returned"
+    with pytest.raises(InputError, match=mend):
+        attacks.report(protected)
+    with pytest.raises(InputError, match="each of releases must be a Release, got Table"):
+        attacks.parameter_bounds([TABLE])
+    with pytest.raises(InputError, match="tables must be several values of Table, got int"):
+        csp.protect_many(1, "FREQ(2)")
+
+
 def test_errors_inside_are_not_hidden():
     def inner(a):
         return a + None
