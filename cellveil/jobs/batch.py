@@ -7,7 +7,9 @@ from typing import Any
 
 from cellveil.front import refuse
 from cellveil.jobs.batch_lines import Batch, read_lines
+from csp.errors import InputError
 from csp.formats.layout import read_metadata
+from csp.rules.parse import parse_rules
 
 MANUAL = 20
 """Percent that τ-ARGUS keeps cells apart that are unsafe by hand, if no MAN says otherwise."""
@@ -115,6 +117,11 @@ def _rules(batch: Batch, *, stated: bool) -> tuple[str, bool]:
             parts.append(f"MAN({MANUAL})")
         if not parts:
             refuse(f"{table.where}: no rule says what is sensitive; add <SAFETYRULE> P(10,1)")
+        by_hand = any(part.startswith("MAN") for part in parts)
+        try:  # a job with rules that cannot be read would fail only when it runs
+            parse_rules("|".join(parts), manual=[("",)] if by_hand else ())
+        except InputError as error:
+            refuse(f"{table.where}: {error.template}")
         found.setdefault(("|".join(parts), weighted), table.where)
     if len(found) > 1:
         (one, first), (two, second) = list(found.items())[:2]

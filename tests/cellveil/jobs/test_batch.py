@@ -178,6 +178,27 @@ def test_a_table_and_its_statuses(folder: Path) -> None:
     assert done.protected.problem.primary[done.protected.table.position(("1", "1"))]
 
 
+@pytest.mark.parametrize(
+    ("rules", "words"),
+    [
+        ("FREQ(0,10)", "line 3, <SPECIFYTABLE>: 'FREQ.*needs n above 0, got 0"),
+        ("NK(0,0)|MIS(0)", "holds no rule"),
+        ("NK(4,85)|P(10,)", "'P\\(10,\\)'"),
+        ("WGT(2)", "WGT"),
+    ],
+)
+def test_rules_that_cannot_be_read_are_named_before_a_job_is_written(
+    folder: Path, rules: str, words: str
+) -> None:
+    (folder / "job.arb").write_text(
+        '<OPENMICRODATA> "survey.asc"\n<OPENMETADATA> "survey.rda"\n'
+        f'<SPECIFYTABLE> "Region"|"<freq>"||"-2"\n<SAFETYRULE> {rules}\n'
+        '<READMICRODATA>\n<SUPPRESS> GH(0,100)\n<WRITETABLE> (1,2,,"one.csv")\n'
+    )
+    with pytest.raises(InputError, match=words):
+        read_batch(folder / "job.arb")
+
+
 def test_linked_tables_and_frequencies(folder: Path) -> None:
     (folder / "job.arb").write_text(
         '<OPENMICRODATA> "survey.asc"\n<OPENMETADATA> "survey.rda"\n'
