@@ -38,10 +38,18 @@ def category_orders(data: Any, names: Sequence[str]) -> dict[str, tuple[str, ...
     return {name: _texts(codes) for name, codes in found.items() if codes is not None}
 
 
-# "5-9", "250+", "<10" and "65 and over", but not "01", "10.2" or "1 000-4 999".
-_BAND = re.compile(r"\s*(<=|>=|[<\u2264>\u2265]?)\s*(0|[1-9][0-9]{0,17})(?![.,\s\u2019']?[0-9])")
+_BELOW = ("<", "<=", "\u2264", "under", "below", "less than", "fewer than", "up to", "unter", "bis")
+_FROM = ("", ">=", "\u2265", "at least", "from", "ab")
+_ABOVE = (">", "over", "above", "more than", "\u00fcber")
+_SIDES = dict.fromkeys(_BELOW, -1) | dict.fromkeys(_FROM, 0) | dict.fromkeys(_ABOVE, 1)
+"""Which side of a number a band lies on, by what stands before it."""
 
-_SIDES = {"<": -1, "<=": -1, "\u2264": -1, ">": 1}
+# "5-9", "250+", "<10", "Under 5" and "65 and over", but not "01", "10.2", "1 000-4 999" or "AB2".
+_BAND = re.compile(
+    rf"\s*({'|'.join(sorted(_SIDES, key=len, reverse=True))})(?:(?<![^\W\d_])\s*|\s+)"
+    r"(0|[1-9][0-9]{0,17})(?![.,\s\u2019']?[0-9])",
+    re.IGNORECASE,
+)
 
 
 def in_order(codes: Iterable[str], order: Sequence[str] = ()) -> list[str]:
@@ -69,7 +77,7 @@ def in_order(codes: Iterable[str], order: Sequence[str] = ()) -> list[str]:
 def _begin(code: str) -> tuple[int, int] | None:
     """Where a band of numbers begins: at a number, below it (-1) or above it (1)."""
     found = _BAND.match(code)
-    return None if found is None else (int(found[2]), _SIDES.get(found[1], 0))
+    return None if found is None else (int(found[2]), _SIDES[found[1].lower()])
 
 
 def _texts(codes: Sequence[Any]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ edges = st.lists(st.integers(0, 10**6), min_size=2, max_size=8, unique=True).map
 @given(
     edges,
     st.sampled_from(["{}-{}", "{} to {}", "{} \N{EN DASH} {}", "{}-{} years"]),
-    st.sampled_from(["{}+", "{} and over", ">{}", ">= {}"]),
+    st.sampled_from(["{}+", "{} and over", ">{}", ">= {}", "Over {}", "more than {}", "über {}"]),
     st.randoms(use_true_random=False),
 )
 def test_bands_come_by_where_they_begin(edges, band, open_band, random) -> None:
@@ -43,6 +43,8 @@ def test_numbers_come_by_their_size(numbers: list[int]) -> None:
         ["011", "0111", "02"],
         ["1 000-4 999", "500-999"],
         ["10 x", "2 y", "b7"],
+        ["AB1", "AB10", "AB2"],
+        ["Over1", "Over10", "Over2"],
         ["", "a", "b"],
     ],
 )
@@ -52,6 +54,12 @@ def test_codes_of_classifications_come_by_their_text(codes: list[str]) -> None:
 
 def test_signs_decide_between_equal_numbers() -> None:
     assert in_order([">10", "10-19", "<10", "10"]) == ["<10", "10", "10-19", ">10"]
+
+
+@pytest.mark.parametrize("first", ["Under 5", "up to 4", "less than 5", "bis 4", "unter 5"])
+def test_words_say_on_which_side_a_band_lies(first) -> None:
+    bands = [first, "5-9", "10-14", "at least 15", "Over 15"]
+    assert in_order(sorted(bands)) == bands
 
 
 def test_tables_and_hierarchies_have_that_order() -> None:
