@@ -106,7 +106,7 @@ def test_a_start_that_is_the_best_known_is_kept_at_a_time_limit(shape: tuple[int
 
 
 def test_the_large_engine_begins_with_the_start() -> None:
-    table = synthetic.frequency_nd((7, 7, 7), 5)
+    table = synthetic.frequency_nd((5, 5, 5), 5)
     primary = (table.values < 3) & (table.values > 0) & ~table.margins
     problem = Problem.of(table, primary, spl=3)
     best = suppress(problem, method="large")
