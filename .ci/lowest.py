@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-RUN_TIME = ("plot", "excel")
+RUN_TIME = ("plot", "excel", "stat")
 FRAMES = ("pandas", "polars", "pyarrow")
 """Libraries that callers bring; only the tests name a bound."""
 

@@ -9,6 +9,7 @@ from shiny import ui
 
 from cellveil.app.further import further, inputs_of, kinds
 from cellveil.app.publishing import placed, published_kinds
+from csp.formats.kinds import PROGRAMS
 
 RECORDS, PUBLISHED = "records", "published"
 WHAT = {
@@ -105,7 +106,7 @@ def _data() -> Any:
             "data",
             "A file of records, one row for each person or firm; or of a table, to be protected or "
             "published already",
-            accept=[".csv", ".gz", ".parquet", ".xlsx", ".tsv", ".txt", ".sbs"],
+            accept=[".csv", ".gz", ".parquet", ".xlsx", ".tsv", ".txt", ".sbs", *PROGRAMS],
             width="100%",
         ),
         ui.input_radio_buttons("kind", "It holds", WHAT, inline=True),

@@ -46,10 +46,16 @@ def said_of(request: Any, name: str) -> Any:
 
 # ---- files that are read -------------------------------------------------------------------------
 
-DataFile = Annotated[Path, argument(".csv, .csv.gz or .parquet, one row per record.", "DATA")]
+DataFile = Annotated[
+    Path, argument(".csv, .csv.gz, .parquet, .dta, .sav or .sas7bdat, one row per record.", "DATA")
+]
 TableFile = Annotated[
     Path,
-    argument(".csv, .csv.gz, .parquet, .xlsx, or .asc or .tab with its layout (--rda).", "DATA"),
+    argument(
+        ".csv, .csv.gz, .parquet, .xlsx, .dta, .sav or .sas7bdat, or .asc or .tab with its layout "
+        "(--rda).",
+        "DATA",
+    ),
 ]
 ProblemFile = Annotated[Path, argument("Suppression problem: .jj or .jj.gz.", "PROBLEM")]
 ReleaseIn = Annotated[

@@ -14,7 +14,7 @@ from cellveil.requests.option import made
 from cellveil.requests.source import Source, Written, is_workbook
 from csp.errors import InputError
 from csp.formats.delimited import TextFile
-from csp.formats.parquet import is_parquet
+from csp.formats.kinds import kind_of
 from csp.published.crosstabs.grids import grid_for
 from csp.published.crosstabs.reading import COUNTS, CrosstabOptions, crosstab
 from csp.published.door import grid_of, grid_of_bytes
@@ -82,7 +82,7 @@ def _table(
 def _rows(path: Path, sheet: str | None, written: Written) -> list[list[Any]]:
     if is_workbook(path):
         return grid_of_sheet(path, sheet)
-    if is_parquet(path):
+    if kind_of(path) != "text":
         names = column_names(path)
         return [[*names], *map(list, zip(*read_columns(path, names).arrays, strict=True))]
     return [list(row) for row in grid_of(written.file(path))]

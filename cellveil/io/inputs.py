@@ -22,8 +22,8 @@ from csp.errors import InputError
 from csp.exact import Bools
 from csp.formats.apriori import Statement, read_apriori
 from csp.formats.delimited import TextFile
+from csp.formats.kinds import kind_of
 from csp.formats.layout import Metadata, read_metadata
-from csp.formats.parquet import is_parquet
 from csp.formats.reading import regular_file
 from csp.formats.recodings import Recoding
 from csp.mechanism import Mechanism
@@ -234,7 +234,7 @@ def _told(stage: Stage, progress: Callable[[str], None] | None) -> None:
 
 def _said(source: Source, file: Any) -> Any:
     """Read the columns of a text file, and say how it was read where that was found out."""
-    if is_parquet(source.data):
+    if kind_of(source.data) != "text":
         return file
     names, numbers = _wanted(source)
     columns = read_columns(file, names, numbers)
@@ -345,7 +345,7 @@ def read_rules(
         refuse("MAN(...) is for cells named by hand; name them in a file (--primary or --apriori)")
     labels: list[tuple[str, ...]] = []
     if primary is not None:
-        declared = None if is_parquet(primary) else encoding
+        declared = encoding if kind_of(primary) == "text" else None
         columns = read_columns(TextFile(primary, encoding=declared), by).arrays
         labels = list(zip(*(text_codes(column) for column in columns), strict=True))
         if not labels:

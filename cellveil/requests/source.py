@@ -50,13 +50,20 @@ class Written:
         otherwise="NA as a code is refused",
         blanks=True,
     )
+    labels: bool = option(
+        "Codes are the labels that a file of Stata or SPSS gives them.",
+        "",
+        "true",
+        default=False,
+        otherwise="values as they stand in the file",
+    )
 
     def file(self, path: Path) -> TextFile:
         """File with what was declared of it."""
         from csp.formats.delimited import TextFile
 
         sign = "\t" if self.sep in ("tab", "\\t") else self.sep
-        return TextFile(path, sign, self.decimal, self.encoding, self.na)
+        return TextFile(path, sign, self.decimal, self.encoding, self.na, self.labels)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from csp.errors import InputError, argument
 from csp.formats import reading
+from csp.formats.kinds import PROGRAMS
 from csp.formats.parquet import literal
 from csp.formats.reading import chunks, encoding_name, regular_file
 
@@ -57,11 +58,13 @@ class TextFile:
     missing : tuple of str, optional
         Texts that stand for a missing code or number, such as ("NA",); an empty field always
         does. None refuses NA as a code, since R writes it for missing ones; () takes it as one.
+    labels : bool
+        Of a file of Stata, SPSS or SAS instead: its labels stand for codes.
 
     Raises
     ------
     InputError
-        For a separator, decimal mark or encoding that is not known.
+        For a separator, decimal mark or encoding that is not known, and labels of other files.
 
     Examples
     --------
@@ -75,6 +78,7 @@ class TextFile:
     decimal: str | None = None
     encoding: str | None = None
     missing: tuple[str, ...] | None = None
+    labels: bool = False
 
     def __post_init__(self) -> None:
         if self.separator is not None and self.separator not in SEPARATORS:
@@ -90,6 +94,14 @@ class TextFile:
             except (LookupError, ValueError, TypeError) as error:
                 msg = f"{self.encoding!r} is not a text encoding; write utf-8, cp1252, latin-1, ..."
                 raise InputError(msg) from error
+        program = PROGRAMS.get(Path(self.path).suffix.lower())
+        if self.labels and program not in ("Stata", "SPSS"):
+            kept = "; SAS keeps those in catalogues of their own, which are not read"
+            msg = (
+                f"{str(self.path)!r} holds no labels of codes: files of Stata and SPSS do (.dta, "
+                f".sav, .zsav, .por){kept if program else ''}"
+            )
+            raise InputError(msg)
         if self.missing is not None:
             object.__setattr__(self, "missing", tuple(text.strip() for text in self.missing))
 
@@ -100,7 +112,7 @@ class TextFile:
 
 
 def check_plain(file: TextFile) -> None:
-    """Refuse what is declared of a .parquet file as if it were text.
+    """Refuse what is declared of a .parquet file as if it were another.
 
     Raises
     ------
@@ -108,8 +120,8 @@ def check_plain(file: TextFile) -> None:
     """
     if not file.plain:
         msg = (
-            f"{str(file.path)!r} is not a text file: separator, decimal mark, encoding and missing "
-            "texts (--sep, --decimal, --encoding, --na) do not apply to it"
+            f"{str(file.path)!r} is not a text file: separator, decimal mark, encoding, missing "
+            "texts and labels (--sep, --decimal, --encoding, --na, --labels) do not apply to it"
         )
         raise InputError(msg)
 

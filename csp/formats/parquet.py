@@ -18,23 +18,6 @@ if TYPE_CHECKING:
 _MOST_ROWS = 2**30
 
 
-def is_parquet(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is .parquet rather than text, by its name.
-
-    Raises
-    ------
-    InputError
-        If the file is not an ordinary one, or its name has another suffix.
-    """
-    regular_file(path)
-    kinds = [suffix.lower() for suffix in Path(path).suffixes[-2:]]
-    kind = kinds[-2] if kinds[-1:] == [".gz"] and len(kinds) > 1 else "".join(kinds[-1:])
-    if kind not in {".csv", ".tsv", ".txt", ".parquet"}:
-        msg = f"{str(path)!r} is neither .csv nor .parquet; convert it to one of them"
-        raise InputError(msg)
-    return kind == ".parquet"
-
-
 @contextmanager
 def connected(
     path: str | os.PathLike[str], kind: str, folder: str | None = None, memory: int | None = None

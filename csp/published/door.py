@@ -9,13 +9,12 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from csp.errors import InputError, argument
 from csp.formats.delimited import SEPARATORS, TextFile
 from csp.formats.formulas import as_meant, kept_from_formulas
-from csp.formats.parquet import is_parquet
+from csp.formats.kinds import kind_of
 from csp.formats.reading import decoded, read_bytes
 from csp.published.cells import Published, published_cells
 from csp.published.contributors import cells_are_counts
@@ -44,7 +43,7 @@ def read_published(asked: PublishedOptions) -> Published:
     """
     data, roles, told = asked.data, asked.roles, asked.told
     path = data.path if isinstance(data, TextFile) else data
-    if isinstance(path, (str, PathLike)) and not is_parquet(Path(path)):
+    if isinstance(path, (str, PathLike)) and kind_of(path) == "text":
         file = data if isinstance(data, TextFile) else TextFile(data)
         rows = None
         if roles.by and roles.value:

@@ -22,9 +22,11 @@ from csp.formats.delimited import (
     header,
     open_text,
 )
+from csp.formats.kinds import kind_of
 from csp.formats.marks import with_points, without_apostrophes, without_missing
-from csp.formats.parquet import connected, is_parquet, open_parquet
+from csp.formats.parquet import connected, open_parquet
 from csp.formats.reading import encoding_name
+from csp.formats.statistical import statistical_columns, statistical_names
 from csp.tables.units import unmasked
 
 _NARROW = (np.dtype(np.float16), np.dtype(np.float32))
@@ -94,9 +96,9 @@ def read_columns(
     ----------
     data : data frame, lazy frame, DuckDB relation, mapping, or path
         Any frame narwhals knows (pandas, polars, pyarrow, ...), a mapping of column names to
-        sequences, the path of a .csv (also .gz) or .parquet file, a `TextFile` that says how a
-        text file is written, or a `WholeFile`. The columns of a text file are text, so that no
-        digit of a number is lost.
+        sequences, the path of a file of text (.csv, also .gz), Parquet, Stata, SPSS or SAS, a
+        `TextFile` that says how it is written, or a `WholeFile`. The columns of a text file are
+        text, so that no digit of a number is lost.
     names : sequence of str
         Columns wanted.
     numbers : collection of str, optional
@@ -281,7 +283,8 @@ def _frame_of(data: Any) -> Any:
     except TypeError as error:
         msg = (
             f"data of type {type(data).__name__} is not understood; give a pandas, polars or "
-            "pyarrow frame, a mapping of columns, or the path of a .csv or .parquet file"
+            "pyarrow frame, a mapping of columns, or the path of a .csv, .parquet, .dta, .sav or "
+            ".sas7bdat file"
         )
         raise InputError(msg) from error
 
@@ -343,8 +346,11 @@ def _from_series(series: Any) -> NDArray[Any]:
 
 
 def _file_names(file: TextFile) -> tuple[str, ...]:
-    if not is_parquet(file.path):
+    kind = kind_of(file.path)
+    if kind == "text":
         return tuple(header(file))
+    if kind == "statistical":
+        return statistical_names(file)
     with connected(file.path, "parquet") as connection:
         return tuple(open_parquet(connection, file.path).columns)
 
@@ -359,7 +365,7 @@ def _from_file(
         columns = {name: data.columns[name] for name in names}
     else:
         file = data
-        columns, opened = _raw(file, names)
+        columns, opened = _raw(file, names, numbers or ())
     if opened is None:
         return tuple(columns[name] for name in names), ""
     found = opened.file
@@ -373,10 +379,15 @@ def _from_file(
 
 
 def _raw(
-    file: TextFile, names: Sequence[str] | None
+    file: TextFile, names: Sequence[str] | None, numbers: Collection[str] = ()
 ) -> tuple[dict[str, NDArray[Any]], Opened | None]:
     """Columns as they stand in a file, all of them by default; and how a text file is written."""
-    if is_parquet(file.path):
+    kind = kind_of(file.path)
+    if kind == "statistical":
+        if names is not None:
+            check_names(names, statistical_names(file))
+        return statistical_columns(file, names, numbers), None
+    if kind == "parquet":
         check_plain(file)
         with connected(file.path, "parquet") as connection:
             relation = open_parquet(connection, file.path)

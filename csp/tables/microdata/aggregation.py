@@ -21,8 +21,9 @@ import numpy as np
 from csp.errors import InputError, argument
 from csp.formats.delimited import Opened, TextFile, check_plain, open_text
 from csp.formats.formulas import kept_from_formulas
+from csp.formats.kinds import kind_of
 from csp.formats.marks import undeclared_na, with_points
-from csp.formats.parquet import connected, is_parquet, open_parquet
+from csp.formats.parquet import connected, open_parquet
 from csp.tables.columns import check_names, file_note, is_ibis, is_relation, plain_relation
 from csp.tables.hierarchies.coding import negative_value, weight_not_positive
 from csp.tables.memory import size_text, taken_memory
@@ -136,13 +137,19 @@ def _opened(
     file = data if isinstance(data, TextFile) else TextFile(data)
     share = _LEAST // 3 if memory is None else _share(memory)
     rows, pairs = share // _RECORD, share // _PAIR
-    parquet = is_parquet(file.path)
+    kind = kind_of(file.path)
+    if kind == "statistical":
+        msg = (
+            f"{argument('memory')} is for files that are read in parts, .csv and .parquet; "
+            f"{str(file.path)!r} is read as a whole: leave it out, or convert the file"
+        )
+        raise InputError(msg)
+    parquet = kind == "parquet"
     if parquet:
         check_plain(file)
-    kind = "parquet" if parquet else "csv"
     with (
         tempfile.TemporaryDirectory(prefix="cellveil-") as folder,
-        connected(file.path, kind, folder, share) as connection,
+        connected(file.path, "parquet" if parquet else "csv", folder, share) as connection,
     ):
         if parquet:
             relation = plain_relation(open_parquet(connection, file.path), names)
