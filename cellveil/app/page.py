@@ -106,7 +106,7 @@ def _data() -> Any:
             "data",
             "A file of records, one row for each person or firm; or of a table, to be protected or "
             "published already",
-            accept=[".csv", ".gz", ".parquet", ".xlsx", ".tsv", ".txt", ".sbs", *PROGRAMS],
+            accept=[".csv", ".gz", ".parquet", ".xlsx", ".ods", ".tsv", ".txt", ".sbs", *PROGRAMS],
             width="100%",
         ),
         ui.input_radio_buttons("kind", "It holds", WHAT, inline=True),

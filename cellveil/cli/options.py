@@ -46,23 +46,20 @@ def said_of(request: Any, name: str) -> Any:
 
 # ---- files that are read -------------------------------------------------------------------------
 
-DataFile = Annotated[
-    Path, argument(".csv, .csv.gz, .parquet, .dta, .sav or .sas7bdat, one row per record.", "DATA")
-]
+RECORDS = ".csv, .csv.gz, .parquet, .dta, .sav, .sas7bdat"
+SHEETS = ".xlsx, .ods"
+"""What files of records and workbooks are called; those that do without a word."""
+
+DataFile = Annotated[Path, argument(f"One row per record: {RECORDS}.", "DATA")]
 TableFile = Annotated[
-    Path,
-    argument(
-        ".csv, .csv.gz, .parquet, .xlsx, .dta, .sav or .sas7bdat, or .asc or .tab with its layout "
-        "(--rda).",
-        "DATA",
-    ),
+    Path, argument(f"{RECORDS}, {SHEETS}, or .asc or .tab with its layout (--rda).", "DATA")
 ]
 ProblemFile = Annotated[Path, argument("Suppression problem: .jj or .jj.gz.", "PROBLEM")]
 ReleaseIn = Annotated[
     Path,
     argument(
         "Release that 'protect --release' wrote (.json), or a table that anybody published: a list "
-        "or a cross table (.csv, .xlsx, .parquet, .sbs).",
+        f"or a cross table (.csv, {SHEETS}, .parquet, .sbs).",
         "RELEASE",
     ),
 ]

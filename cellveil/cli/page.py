@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from cellveil.cli.options import argument, flag, option
+from cellveil.cli.options import RECORDS, SHEETS, argument, flag, option
 from cellveil.front import refuse
 
 
 def page(
     data: Annotated[
         Path | None,
-        argument("Records to open with: .csv, .csv.gz, .parquet, .xlsx.", "[DATA]", default=False),
+        argument(f"Records to open with: {RECORDS}, {SHEETS}.", "[DATA]", default=False),
     ] = None,
     *,
     port: Annotated[int, option("Port; 0 takes a free one.", "NUMBER", min=0, max=65535)] = 0,

@@ -79,7 +79,7 @@ def _entries(path: Path, asked: Publication) -> tuple[Any, Sequence[str]]:
     if is_workbook(path):
         return grid_of_sheet(path, asked.sheet), asked.by
     if asked.sheet is not None:
-        refuse(f"--sheet is for Excel workbooks; {str(path)!r} has no sheets: leave it out")
+        refuse(f"--sheet is for workbooks; {str(path)!r} has no sheets: leave it out")
     if name.endswith(".sbs"):  # τ-ARGUS's format: codes, value, frequency, status; no header
         rows = [row for row in grid_of(asked.written.file(path)) if row]
         width = len(rows[0]) - 3 if rows else 0

@@ -1,28 +1,22 @@
-"""Records on a sheet of an Excel workbook, as columns."""
+"""Records and tables on a sheet of a workbook."""
 
 from __future__ import annotations
 
 import re
-import zlib
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Collection, Sequence
 from datetime import date, datetime, time, timedelta
 from itertools import islice, zip_longest
 from math import isfinite
 from pathlib import Path
 from typing import Any, NoReturn
-from zipfile import BadZipFile, ZipFile
 
 from cellveil.front import refuse
-from cellveil.io.excel import HIERARCHIES, check_excel
-from csp.errors import CellveilError, InputError
-from csp.formats.reading import MAX_BYTES, regular_file
+from cellveil.io.excel import HIERARCHIES
+from cellveil.io.open_document import letters
+from cellveil.io.workbooks import MOST_ROWS, Page, opened
 from csp.published.entries import sign_of
 from csp.tables.columns import check_names
 from csp.tables.hierarchies.hierarchy import Hierarchy
-
-MOST_ROWS = 2**20
-"""Rows of a sheet of Excel; a damaged file may claim a thousand times more."""
 
 _TOLD = 10_000
 """Rows between two words about how far the reading is."""
@@ -32,22 +26,14 @@ _ERRORS = frozenset(
 )
 
 
-_OUT_OF_SIGHT = re.compile(rb'<(?:\w+:)?(row|col)\b[^>]*?\shidden="(?:1|true)"[^>]*>')
-_NUMBER = re.compile(rb'\s(?:r|min)="([0-9]+)"')
-
-_BLOCK, _TAG = 2**20, 2**12
-"""Bytes that are looked through at once for hidden rows, and most that one tag has."""
-
-
 class Sheet:
     """A sheet of records that is read once, to be asked for its columns as often as needed."""
 
     def __init__(
-        self, path: Path, title: str, head: list[str], rows: list[tuple[Any, ...]], note: str = ""
+        self, path: Path, page: Page, head: list[str], rows: list[tuple[Any, ...]]
     ) -> None:
-        self._path, self._title, self._rows = path, title, rows
-        self.note = note
-        self._formulas: frozenset[tuple[int, int]] | None = None
+        self._path, self._page, self._rows = path, page, rows
+        self.note = _hidden(page, path)
         self.names = tuple(head)
 
     def columns(
@@ -69,11 +55,11 @@ class Sheet:
         """
         check_names(list(names or self.names), self.names)
         places = {n: self.names.index(n) for n in dict.fromkeys(names or self.names)}
-        where = f"{str(self._path)!r}, sheet {self._title!r}"
+        where = f"{str(self._path)!r}, sheet {self._page.title!r}"
         found = {}
         for name, place in places.items():
             column = [_at(row, place) for row in self._rows]
-            at = _letters(place)
+            at = letters(place)
             # Excel keeps a date as midnight; among times of day it is one of them.
             timed = any(isinstance(item, datetime) and item.time() != time() for item in column)
             found[name] = [
@@ -81,28 +67,18 @@ class Sheet:
                 for i, item in enumerate(column, 2)
             ]
         gaps = {places[name] for name, column in found.items() if None in column}
-        for row, place in sorted(self._unsaved() if gaps else ()):
-            if place in gaps:
+        for row, place in sorted(self._page.formulas if gaps else ()):
+            # One with a saved value has it in the row that was read.
+            if (
+                place in gaps
+                and 2 <= row <= len(self._rows) + 1
+                and not _filled(_at(self._rows[row - 2], place))
+            ):
                 refuse(
-                    f"{where}, cell {_letters(place)}{row} holds a formula without a saved value; "
+                    f"{where}, cell {letters(place)}{row} holds a formula without a saved value; "
                     "open the file in a spreadsheet and save it"
                 )
         return found
-
-    def _unsaved(self) -> frozenset[tuple[int, int]]:
-        """Rows and places of formulas without a saved value: they would count as missing."""
-        if self._formulas is None:
-            with _opened(self._path, saved=False) as book:
-                page = book[self._title]
-                page.reset_dimensions()
-                self._formulas = frozenset(
-                    (number, place)
-                    for number, cells in enumerate(page.iter_rows(min_row=2), 2)
-                    if number - 2 < len(self._rows)
-                    for place, cell in enumerate(cells)
-                    if cell.data_type == "f" and not _filled(_at(self._rows[number - 2], place))
-                )
-        return self._formulas
 
 
 def open_sheet(
@@ -119,11 +95,10 @@ def open_sheet(
         there, or it is not a sheet of records (a cross table, a title above the names, a second
         block below).
     """
-    check_excel()
-    with _opened(path, saved=True) as book:
-        page = _sheet(book, path, sheet)
+    with opened(path) as pages:
+        page = _sheet(pages, path, sheet)
         head, rows = _records(page, f"{str(path)!r}, sheet {page.title!r}", progress)
-        return Sheet(path, page.title, head, rows, _hidden(page, path))
+        return Sheet(path, page, head, rows)
 
 
 def grid_of_sheet(path: Path, sheet: str | None = None) -> list[list[Any]]:
@@ -136,19 +111,15 @@ def grid_of_sheet(path: Path, sheet: str | None = None) -> list[list[Any]]:
     InputError
         As for `open_sheet`, but for what a sheet of records must have.
     """
-    check_excel()
     rows: list[list[Any]] = []
-    with _opened(path, saved=True) as book:
-        page = _page(book, path, sheet)
-        page.reset_dimensions()
-        for number, line in enumerate(islice(page.iter_rows(), MOST_ROWS + 1), 1):
+    with opened(path) as pages:
+        page = _page(pages, path, sheet)
+        for number, line in enumerate(islice(page.indented(), MOST_ROWS + 1), 1):
             row = []
-            for place, cell in enumerate(line):
-                where = f"{str(path)!r}, sheet {page.title!r}, cell {_letters(place)}{number}"
-                item = _value(cell.value, number=True, where=where)
-                if isinstance(item, str) and cell.alignment is not None and cell.alignment.indent:
-                    item = " " * 2 * int(cell.alignment.indent) + item
-                row.append(item)
+            for place, (value, indent) in enumerate(line):
+                where = f"{str(path)!r}, sheet {page.title!r}, cell {letters(place)}{number}"
+                item = _value(value, number=True, where=where)
+                row.append(" " * 2 * indent + item if isinstance(item, str) else item)
             rows.append(row)
     while rows and not any(map(_filled, rows[-1])):
         rows.pop()
@@ -163,8 +134,8 @@ def hidden_parts(path: Path, sheet: str | None = None) -> str:
     InputError
         As for `grid_of_sheet`.
     """
-    with _opened(path, saved=True) as book:
-        return _hidden(_page(book, path, sheet), path)
+    with opened(path) as pages:
+        return _hidden(_page(pages, path, sheet), path)
 
 
 def own_hierarchies(path: Path) -> dict[str, Hierarchy]:
@@ -175,8 +146,8 @@ def own_hierarchies(path: Path) -> dict[str, Hierarchy]:
     InputError
         As for `grid_of_sheet`, and where they were changed so that they are not trees.
     """
-    with _opened(path, saved=True) as book:
-        if not {"cells", "facts", HIERARCHIES} <= {page.title for page in book.worksheets}:
+    with opened(path) as pages:
+        if not {"cells", "facts", HIERARCHIES} <= {page.title for page in pages}:
             return {}
     parents: dict[str, list[tuple[str, str]]] = {}
     for row in grid_of_sheet(path, HIERARCHIES)[1:]:
@@ -185,59 +156,28 @@ def own_hierarchies(path: Path) -> dict[str, Hierarchy]:
     return {name: Hierarchy.from_parents(pairs) for name, pairs in parents.items()}
 
 
-@contextmanager
-def _opened(path: Path, *, saved: bool) -> Iterator[Any]:
-    """Open a workbook with the values that were saved, or with its formulas.
-
-    What the library stumbles over in a damaged file, it reports in its own ways.
-    """
-    from openpyxl import load_workbook
-
-    place = regular_file(path)
-    try:
-        with ZipFile(place) as parts:
-            if sum(part.file_size for part in parts.infolist()) > MAX_BYTES:
-                refuse(f"{str(path)!r} unpacks to more than {MAX_BYTES} bytes; save it as .csv")
-        with closing(
-            load_workbook(place, read_only=True, data_only=saved, keep_links=False)
-        ) as book:
-            yield book
-    except CellveilError:
-        raise
-    except (
-        *(ArithmeticError, AttributeError, BadZipFile, EOFError, LookupError, OSError),
-        *(MemoryError, NotImplementedError, SyntaxError, TypeError, ValueError, zlib.error),
-    ) as error:
-        msg = (
-            f"{str(path)!r} is not an Excel workbook (.xlsx), or is damaged or encrypted; save it "
-            "again"
-        )
-        raise InputError(msg) from error
-
-
-def _page(book: Any, path: Path, sheet: str | None) -> Any:
+def _page(pages: Sequence[Page], path: Path, sheet: str | None) -> Page:
     """Sheet of a table: the one that is named, or "cells" of a workbook of this program."""
-    titles = {page.title for page in book.worksheets}
+    titles = {page.title for page in pages}
     own = "cells" if sheet is None and {"cells", "facts"} <= titles else sheet
-    return _sheet(book, path, own)
+    return _sheet(pages, path, own)
 
 
-def _hidden(page: Any, path: Path) -> str:
-    """Say what of a sheet is hidden or filtered out, which openpyxl reads like all else."""
-    first: dict[bytes, str] = {}
-    before = b""
-    # Sheets that are opened to be read row by row know nothing of this; it stands in their tags.
-    with page._get_source() as source:
-        while block := source.read(_BLOCK):
-            text = before + block
-            for tag in _OUT_OF_SIGHT.finditer(text):
-                number = _NUMBER.search(tag[0])
-                place = int(number[1]) if number else 0
-                name = _letters(place - 1) if tag[1] == b"col" else str(place)
-                first.setdefault(tag[1], f" (the first is {name})" if place else "")
-            before = text[-_TAG:]
-    words = {b"row": "rows", b"col": "columns"}
-    named = [f"{word}{first[tag]}" for tag, word in words.items() if tag in first]
+def _sheet(pages: Sequence[Page], path: Path, sheet: str | None) -> Page:
+    titles = [page.title for page in pages]
+    if sheet is None and len(titles) == 1:
+        return pages[0]
+    listed = ", ".join(map(repr, titles))
+    if sheet is None:
+        refuse(f"{str(path)!r} has the sheets {listed}; say which one with --sheet")
+    if sheet not in titles:
+        refuse(f"{str(path)!r} has no sheet {sheet!r}; there are {listed}")
+    return pages[titles.index(sheet)]
+
+
+def _hidden(page: Page, path: Path) -> str:
+    """Say what of a sheet is hidden or filtered out, which is read like all else."""
+    named = [f"{word}{first and f' (the first is {first})'}" for word, first in page.hidden.items()]
     if not named:
         return ""
     return (
@@ -246,30 +186,17 @@ def _hidden(page: Any, path: Path) -> str:
     )
 
 
-def _sheet(book: Any, path: Path, sheet: str | None) -> Any:
-    titles = [page.title for page in book.worksheets]
-    if sheet is None and len(titles) == 1:
-        return book.worksheets[0]
-    listed = ", ".join(map(repr, titles))
-    if sheet is None:
-        refuse(f"{str(path)!r} has the sheets {listed}; say which one with --sheet")
-    if sheet not in titles:
-        refuse(f"{str(path)!r} has no sheet {sheet!r}; there are {listed}")
-    return book.worksheets[titles.index(sheet)]
-
-
 def _records(
-    page: Any, where: str, progress: Callable[[int], None]
+    page: Page, where: str, progress: Callable[[int], None]
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Return names of the columns, and the rows below them."""
 
     def fail(why: str) -> NoReturn:
         refuse(f"{where}: {why}; a sheet of records has names of columns in row 1, then one a row")
 
-    page.reset_dimensions()  # what other programs write there is not always true
     rows = []
-    for row in islice(page.iter_rows(values_only=True), MOST_ROWS + 1):
-        rows.append(tuple(row))
+    for row in islice(page.values(), MOST_ROWS + 1):
+        rows.append(row)
         if len(rows) % _TOLD == 0:
             progress(len(rows))
     if len(rows) > MOST_ROWS:
@@ -284,9 +211,9 @@ def _records(
         fail("row 1 has one entry and looks like a title")
     for place, name in enumerate(head):
         if not _filled(name):
-            fail(f"column {_letters(place)} has entries, but cell {_letters(place)}1 has no name")
+            fail(f"column {letters(place)} has entries, but cell {letters(place)}1 has no name")
         if not isinstance(name, str):
-            fail(f"cell {_letters(place)}1 holds a number or a date, as in a cross table")
+            fail(f"cell {letters(place)}1 holds a number or a date, as in a cross table")
     names = [str(name).strip() for name in head]
     twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
     if twice is not None:
@@ -305,7 +232,7 @@ def _value(item: Any, *, number: bool, where: str, timed: bool = False) -> Any:
     if not _filled(item):
         return None
     if isinstance(item, str):
-        if item in _ERRORS:
+        if item in _ERRORS or re.fullmatch("Err:[0-9]{3}", item):
             refuse(f"{where} holds the error {item}; correct it in the sheet")
         return item
     if isinstance(item, bool):
@@ -325,12 +252,3 @@ def _value(item: Any, *, number: bool, where: str, timed: bool = False) -> Any:
 
 def _at(row: tuple[Any, ...], place: int) -> Any:
     return row[place] if place < len(row) else None
-
-
-def _letters(place: int) -> str:
-    """Return the name of a column of a sheet, from 0: A, B, ..., Z, AA, ..."""
-    text, rest = "", place + 1
-    while rest:
-        rest, last = divmod(rest - 1, 26)
-        text = chr(ord("A") + last) + text
-    return text

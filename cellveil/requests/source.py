@@ -17,8 +17,8 @@ RESERVED = ("value", "status", "published", "lower", "upper")
 
 
 def is_workbook(path: Path) -> bool:
-    """Whether a name is that of an Excel workbook."""
-    return path.name.lower().endswith((".xlsx", ".xlsm"))
+    """Whether a name is that of a workbook, of Excel or OpenDocument."""
+    return path.name.lower().endswith((".xlsx", ".xlsm", ".ods"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,9 +185,7 @@ class Source:
         '"drop"',
         default="error",
     )
-    sheet: str | None = option(
-        "Sheet of an Excel workbook.", "NAME", '"2026"', otherwise="the only one"
-    )
+    sheet: str | None = option("Sheet of a workbook.", "NAME", '"2026"', otherwise="the only one")
     written: Written = Written()
     memory: str | None = option(
         "Memory the program may take, such as 2GB, for records that do not fit into it; "
@@ -276,9 +274,7 @@ class Source:
         if self.rda is not None and self.memory is not None:
             refuse("--memory is for .csv and .parquet files; convert the data, or leave it out")
         if self.sheet is not None and not is_workbook(self.data):
-            refuse(
-                f"--sheet is for Excel workbooks; {str(self.data)!r} has no sheets: leave it out"
-            )
+            refuse(f"--sheet is for workbooks; {str(self.data)!r} has no sheets: leave it out")
         if is_workbook(self.data) and not self.cross and (self.memory or not self.text.plain):
             refuse(
                 "a workbook is read as it is; leave out --memory, --sep, --decimal, --encoding and "

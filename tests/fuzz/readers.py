@@ -23,6 +23,7 @@ from csp.rules import parse_rules
 from csp.tables import argus
 from csp.tables.columns import read_columns
 from tests.fuzz.mutations import damaged, damaged_json, damaged_text
+from tests.support.open_document import save_ods
 
 __all__ = ["Reader", "readers"]
 
@@ -248,6 +249,13 @@ def readers(folder: Path) -> list[Reader]:
         (place / "b.xlsx").write_bytes(_workbook(data))
         return _sheet(place / "b.xlsx")
 
+    ods = save_ods(folder / "valid.ods", {"one": [["a", "v"], ["x", 1.25], ["y", 2]]})
+
+    def content(data: bytes, place: Path) -> Any:
+        with ZipFile(place / "b.ods", "w") as book:
+            book.writestr("content.xml", data)
+        return _sheet(place / "b.ods")
+
     def text(**declared: Any) -> Callable[[Path], Any]:
         names = ["region", "sector", "turnover"]
         return lambda path: read_columns(TextFile(path, **declared), names, ["turnover"])
@@ -290,6 +298,8 @@ def readers(folder: Path) -> list[Reader]:
         Reader("record", RECORD.encode(), _json, _in_file("a.internal.json", _record)),
         Reader("xlsx", (folder / "valid.xlsx").read_bytes(), damaged, _in_file("a.xlsx", _sheet)),
         Reader("sheet", SHEET, damaged, sheet),
+        Reader("ods", ods.read_bytes(), damaged, _in_file("a.ods", _sheet)),
+        Reader("ods-content", ZipFile(ods).read("content.xml"), damaged, content),
         Reader("release", pair[0], _json, told_facts),
         Reader("release-cells", pair[1], damaged, told_cells),
         Reader(

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from cellveil.cli import options
 from cellveil.cli.answers import finish, needs_reveal
-from cellveil.cli.options import argument, option
+from cellveil.cli.options import SHEETS, argument, option
 from cellveil.cli.releases.published import audit_public
 from cellveil.cli.tables.defence import defence_words, needs_width, read_defence
 from cellveil.cli.tables.second_reading import read_twice
@@ -115,7 +115,7 @@ def audit(
     problem: Annotated[
         Path,
         argument(
-            "A table that anybody published (.csv, .xlsx, .parquet, .sbs), what 'protect "
+            f"A table that anybody published (.csv, {SHEETS}, .parquet, .sbs), what 'protect "
             "--release' wrote (.json), or a suppression problem (.jj, .jj.gz).",
             "TABLE",
         ),

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from cellveil.cli import answers, options
-from cellveil.cli.options import argument, option
+from cellveil.cli.options import RECORDS, SHEETS, argument, option
 from cellveil.cli.tables.defence import defence_words, measured, posterior_words, read_defence
 from cellveil.cli.tables.dimensions import By, tab_dimensions
 from cellveil.cli.tables.second_reading import check_again, facts_of, read_again
@@ -47,8 +47,8 @@ def protect(
     data: Annotated[
         list[Path],
         argument(
-            ".csv, .csv.gz, .parquet, .xlsx, or .asc or .tab with its layout (--rda). Each of "
-            "several files is a table of its own.",
+            f"{RECORDS}, {SHEETS}, or .asc or .tab with its layout (--rda). Each of several files "
+            "is a table of its own.",
             "DATA",
         ),
     ],
