@@ -23,7 +23,7 @@ _OWN = {
 }
 """Fields that the page asks for in words of its own."""
 
-_NOT_HERE = {"memory", "sheet", "apriori_unknown", *(part.name for part in fields(Written))}
+_NOT_HERE = {"memory", "apriori_unknown", *(part.name for part in fields(Written))}
 """The page reads a file once, before anything is said of it, and no a-priori file."""
 
 

@@ -44,7 +44,7 @@ def read_public(
     if is_cells_file(path) and path.with_suffix(".json").exists() and not flags_given(asked):
         return read_release(path.with_suffix(".json"))
     data, by = _entries(path, asked)
-    own = own_hierarchies(path) if is_workbook(path) and asked.sheet is None else {}
+    own = own_hierarchies(path) if is_workbook(path) and asked.written.sheet is None else {}
     hierarchies = own | _hierarchies(asked)
     signs = asked.signs
     try:
@@ -66,7 +66,7 @@ def read_public(
     if own and not quiet:
         say(f"Hierarchies of {', '.join(own)} are read from the sheet 'hierarchies'.")
     if not quiet:
-        if is_workbook(path) and (hidden := hidden_parts(path, asked.sheet)):
+        if is_workbook(path) and (hidden := hidden_parts(path, asked.written.sheet)):
             say(hidden)
         for note in found.notes:
             say(f"{note[:1].upper()}{note[1:]}.")
@@ -77,9 +77,8 @@ def _entries(path: Path, asked: Publication) -> tuple[Any, Sequence[str]]:
     """Return data as `csp.Release.from_frame` takes it, and the dimensions that are known."""
     name = path.name.lower()
     if is_workbook(path):
-        return grid_of_sheet(path, asked.sheet), asked.by
-    if asked.sheet is not None:
-        refuse(f"--sheet is for workbooks; {str(path)!r} has no sheets: leave it out")
+        return grid_of_sheet(path, asked.written.sheet), asked.by
+    asked.written.check(path, text=True)
     if name.endswith(".sbs"):  # τ-ARGUS's format: codes, value, frequency, status; no header
         rows = [row for row in grid_of(asked.written.file(path)) if row]
         width = len(rows[0]) - 3 if rows else 0

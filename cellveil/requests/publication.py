@@ -109,7 +109,6 @@ class Publication:
     negative: Literal["error", "abs", "shift", "split", "allow"] = option(
         "Say allow where published cells may be negative.", default="error"
     )
-    sheet: str | None = again(Source, "sheet")
     written: Written = Written()
 
     def __post_init__(self) -> None:

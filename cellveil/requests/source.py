@@ -23,8 +23,9 @@ def is_workbook(path: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """How a text file is written, where that cannot be told for certain."""
+    """How a file is written, where that cannot be told for certain."""
 
+    sheet: str | None = option("Sheet of a workbook.", "NAME", '"2026"', otherwise="the only one")
     sep: str | None = option(
         "What separates the columns of a text file: , ; | or tab.",
         "SIGN",
@@ -64,6 +65,19 @@ class Written:
 
         sign = "\t" if self.sep in ("tab", "\\t") else self.sep
         return TextFile(path, sign, self.decimal, self.encoding, self.na, self.labels)
+
+    def check(self, path: Path, *, text: bool = False) -> None:
+        """Refuse what is said of a workbook as if it were text, and a sheet of anything else.
+
+        Entries of a cross table in a workbook may be `text`.
+        """
+        if self.sheet is not None and not is_workbook(path):
+            refuse(f"--sheet is for workbooks; {str(path)!r} has no sheets: leave it out")
+        if is_workbook(path) and not text and not self.file(path).plain:
+            refuse(
+                "a workbook is read as it is; leave out --sep, --decimal, --encoding, --na and "
+                "--labels"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +199,6 @@ class Source:
         '"drop"',
         default="error",
     )
-    sheet: str | None = option("Sheet of a workbook.", "NAME", '"2026"', otherwise="the only one")
     written: Written = Written()
     memory: str | None = option(
         "Memory the program may take, such as 2GB, for records that do not fit into it; "
@@ -273,13 +286,9 @@ class Source:
             refuse("--recode reads all records at once; leave out --memory")
         if self.rda is not None and self.memory is not None:
             refuse("--memory is for .csv and .parquet files; convert the data, or leave it out")
-        if self.sheet is not None and not is_workbook(self.data):
-            refuse(f"--sheet is for workbooks; {str(self.data)!r} has no sheets: leave it out")
-        if is_workbook(self.data) and not self.cross and (self.memory or not self.text.plain):
-            refuse(
-                "a workbook is read as it is; leave out --memory, --sep, --decimal, --encoding and "
-                "--na"
-            )
+        self.written.check(self.data, text=self.cross is not None)
+        if is_workbook(self.data) and not self.cross and self.memory:
+            refuse("a workbook is read as a whole; leave out --memory")
         if self.rda is None and self.data.name.lower().endswith((".asc", ".asc.gz", ".tab")):
             refuse(
                 f"{str(self.data)!r} does not name its columns; name its record layout with --rda"
@@ -289,6 +298,11 @@ class Source:
     def tab(self) -> bool:
         """Whether it is a table of τ-ARGUS, whose layout tells what its columns are."""
         return self.rda is not None and self.data.name.lower().endswith(".tab")
+
+    @property
+    def sheet(self) -> str | None:
+        """Sheet of a workbook; None for the only one."""
+        return self.written.sheet
 
     @property
     def text(self) -> TextFile:

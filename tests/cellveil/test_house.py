@@ -18,6 +18,7 @@ from cellveil.io.published import read_public
 from cellveil.io.results import FORMATS, write_result
 from cellveil.requests.outputs import House
 from cellveil.requests.publication import Publication, Signs
+from cellveil.requests.source import Written
 from csp import Hierarchy, InputError, Release, Table
 from csp.published.marks import OFFICES, PRINTED
 
@@ -81,7 +82,7 @@ def test_everything_that_is_written_comes_in_again(
     published = [] if form in ("sdmx", "sdctable", "argus", "parquet") else [signs]
     for sheet in ("cells", "table") if form == "xlsx" else (None,):
         for one in published or [Signs()]:
-            asked = Publication(signs=one, sheet=sheet)
+            asked = Publication(signs=one, written=Written(sheet=sheet))
             found, _ = read_public(path, asked, quiet=True)
             assert told(found) == told(done.release), (sheet, found.notes)
 
@@ -185,7 +186,7 @@ def test_linked_tables_have_a_sheet_of_their_own(tmp_path: Path) -> None:
     assert found.exit_code == 0, found.output
     for name in ("region-sector", "region-size"):
         listed, _ = read_public(tmp_path / "published" / f"{name}.csv", quiet=True)
-        asked = Publication(signs=Signs(marks="statcan"), sheet="table")
+        asked = Publication(signs=Signs(marks="statcan"), written=Written(sheet="table"))
         crossed, _ = read_public(tmp_path / "published" / f"{name}.xlsx", asked, quiet=True)
         assert told(listed) == told(crossed)
         assert crossed.pattern.any() == (name == "region-sector")

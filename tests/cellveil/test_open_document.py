@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from cellveil.cli.app import app
 from cellveil.io.inputs import read_table
 from cellveil.io.sheets import grid_of_sheet, hidden_parts, open_sheet
-from cellveil.requests.source import Source
+from cellveil.requests.source import Source, Written
 from csp import InputError
 from tests.support.open_document import cell, row, save_ods
 
@@ -34,7 +34,7 @@ def test_a_sheet_is_the_table_of_the_same_csv(tmp_path: Path) -> None:
     book = save_ods(tmp_path / "data.ods", {"notes": [["read me"]], "2026": [HEAD, *ROWS]})
     with (tmp_path / "data.csv").open("w", newline="") as file:
         csv.writer(file).writerows([HEAD, *ROWS])
-    one = read_table(Source(book, BY, "pay", "firm", sheet="2026"))
+    one = read_table(Source(book, BY, "pay", "firm", written=Written(sheet="2026")))
     other = read_table(Source(tmp_path / "data.csv", BY, "pay", "firm"))
     assert one.labels == other.labels
     assert one.values.tolist() == other.values.tolist()
@@ -169,3 +169,30 @@ def test_what_is_damaged_is_named(tmp_path: Path, text: str, words: str) -> None
 def test_what_is_repeated_without_end_is_refused(tmp_path: Path, line: str, words: str) -> None:
     with pytest.raises(InputError, match=words):
         grid_of_sheet(save_ods(tmp_path / "a.ods", {"one": [line]}))
+
+
+def test_microdata_of_a_sheet_are_those_of_the_same_csv(tmp_path: Path) -> None:
+    rows = [[i % 2 + 1, f"r{i % 3}", 20 + i, 10 * i + 0.5] for i in range(24)]
+    head = ["sex", "region", "age", "pay"]
+    save_ods(tmp_path / "a.ods", {"notes": [["x"]], "2026": [head, *rows]})
+    with (tmp_path / "a.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([head, *rows])
+
+    def run(*words: object) -> str:
+        result = CliRunner().invoke(app, ["microdata", *map(str, words)])
+        assert result.exit_code in (0, 1), result.output
+        return result.stdout
+
+    for name, more in (("a.ods", ("--sheet", "2026")), ("a.csv", ())):
+        run("microaggregate", tmp_path / name, *more, "-k", 4, "--attributes", "age,pay",
+            "--keep", "sex,region", "-o", tmp_path / f"masked-{name[2:]}.csv")  # fmt: skip
+    one, other = (tmp_path / f"masked-{end}.csv" for end in ("ods", "csv"))
+    assert one.read_bytes() == other.read_bytes()
+    compared = [
+        run("utility", tmp_path / name, one, *more, "--json")
+        for name, more in (("a.ods", ("--sheet", "2026")), ("a.csv", ()))
+    ]
+    assert compared[0] == compared[1]
+    refused = CliRunner().invoke(app, ["microdata", "check", str(one), "--sheet", "2026"])
+    assert refused.exit_code == 2
+    assert "--sheet is for workbooks" in refused.stderr

@@ -18,7 +18,7 @@ from cellveil.cli.app import app
 from cellveil.io import sheets
 from cellveil.io.inputs import read_table
 from cellveil.io.sheets import hidden_parts, open_sheet
-from cellveil.requests.source import Source
+from cellveil.requests.source import Source, Written
 from csp import InputError, Table
 from tests.support.shared import examples
 
@@ -57,7 +57,7 @@ def test_a_sheet_is_the_table_of_the_same_csv(tmp_path: Path) -> None:
     with (tmp_path / "data.csv").open("w", newline="") as file:
         csv.writer(file).writerows([HEAD, *ROWS])
     by = ("region", "sector")
-    one = read_table(Source(book, by, "pay", "firm", sheet="2026"))
+    one = read_table(Source(book, by, "pay", "firm", written=Written(sheet="2026")))
     two = Table.from_microdata(tmp_path / "data.csv", by, "pay", contributor="firm")
     assert list(one.labels) == list(two.labels)
     assert one.values.tolist() == two.values.tolist()
@@ -173,9 +173,11 @@ def test_sheets_are_named_and_other_files_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="not an Excel workbook"):
         open_sheet(tmp_path / "no.xlsx")
     with pytest.raises(InputError, match="leave it out"):
-        Source(tmp_path / "a.csv", ("a",), sheet="one")
-    with pytest.raises(InputError, match="a workbook is read as it is"):
+        Source(tmp_path / "a.csv", ("a",), written=Written(sheet="one"))
+    with pytest.raises(InputError, match="read as a whole; leave out --memory"):
         Source(path, ("a",), memory="1GB")
+    with pytest.raises(InputError, match="a workbook is read as it is"):
+        Source(path, ("a",), written=Written(decimal=","))
 
 
 def test_commands_and_jobs_read_sheets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

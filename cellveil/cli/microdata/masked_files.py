@@ -13,12 +13,13 @@ from cellveil.cli.options import option
 from cellveil.cli.taking import taking
 from cellveil.front import refuse
 from cellveil.io.files import check_outputs
+from cellveil.io.record_files import record_files
 from cellveil.render.screen import tell
 from cellveil.requests.masking import Models, Person, Roles
 from cellveil.requests.outputs import Facts
 from cellveil.requests.source import Written
 from csp.exact import read_fraction
-from csp.tables.columns import column_names, read_whole
+from csp.tables.columns import column_names
 
 if TYPE_CHECKING:
     from microagg.checks.result import Anonymity
@@ -52,7 +53,7 @@ def check(
         )
     wanted = asked.distance
     ratio, entropy = read_fraction(asked.ratio), asked.entropy
-    file: Any = read_whole(written.file(data)) if entropy is not None else written.file(data)
+    (file,) = record_files(data, written=written, whole=entropy is not None)
     found = microagg.checks.anonymity(file, keys, secret, c=ratio, contributor=person.contributor)
     holds: dict[str, bool] = {}
     if asked.k is not None:
@@ -130,7 +131,8 @@ def attack(
     secret, known = roles.confidential, roles.quasi_identifiers or None
     if not secret and original is None:
         refuse("name --confidential columns, or the --original file: there is nothing to attack")
-    masked: Any = read_whole(written.file(data))
+    paths = [data] if original is None else [data, original]
+    masked, *originals = record_files(*paths, written=written, whole=True)
     facts: dict[str, Any] = {}
     certain = 0
     lines = []
@@ -146,8 +148,7 @@ def attack(
             + (" (one value in the whole file)." if one["constant"] else ".")
             for one in told["confidential"]
         ]
-    if original is not None:
-        before: Any = read_whole(written.file(original))
+    for before in originals:
         known = known or _shared(before, masked, secret)
         linked = facts["linkage"] = microagg.intruders.link_records(
             before, masked, attributes=known

@@ -18,6 +18,7 @@ from cellveil.cli.taking import taking
 from cellveil.front import refuse
 from cellveil.io.files import check_outputs, write_csv
 from cellveil.io.inputs import by_column
+from cellveil.io.record_files import record_files
 from cellveil.requests.masking import Person, Ranges, Roles
 from cellveil.requests.outputs import Masked
 from cellveil.requests.source import Written
@@ -79,7 +80,7 @@ def swap(
     import microagg
 
     check_outputs({"-o": files.output, "--summary": files.summary}, [data])
-    file: Any = written.file(data)
+    (file,) = record_files(data, written=written)
     secret, known = roles.confidential or None, roles.quasi_identifiers or None
     if way != "swap":
         alone = {
@@ -129,8 +130,9 @@ def anonymise(
     import microagg
 
     check_outputs({"-o": files.output, "--summary": files.summary}, [data])
+    (file,) = record_files(data, written=written)
     found = microagg.aggregate_anonymise(
-        written.file(data), k, list(asked.known), asked.within,
+        file, k, list(asked.known), asked.within,
         attributes=asked.attributes or None,
         importance=by_column(list(asked.importance), "--importance", read_fraction),
         diverse=by_column(list(asked.diverse), "--diverse", read_whole),

@@ -15,6 +15,7 @@ from cellveil.cli.taking import taking
 from cellveil.front import refuse
 from cellveil.io.files import check_outputs
 from cellveil.io.inputs import by_column
+from cellveil.io.record_files import record_files
 from cellveil.render.progress import Bar, Meter
 from cellveil.render.screen import say
 from cellveil.report.microdata import microdata_facts, microdata_page
@@ -25,7 +26,6 @@ from cellveil.requests.source import Written
 from csp.clock import Clock
 from csp.errors import Unprotectable
 from csp.exact import read_whole
-from csp.formats.delimited import TextFile
 from csp.formats.files import Together
 from csp.rules import Rule, parse_rules
 from csp.tables.columns import column_names, read_columns
@@ -62,7 +62,7 @@ def microaggregate(
     """
     output, summary, reveal = files.output, files.summary, files.reveal
     check_outputs({"-o": output, "--summary": summary, "--report": report}, [data])
-    file = written.file(data)
+    (file,) = record_files(data, written=written)
     varied = by_column(list(asked.diverse), "--diverse", read_whole) or {}
     names = _names(file, asked, varied)
     rule = None if asked.rules is None else parse_rules(asked.rules)
@@ -153,7 +153,7 @@ def _complied(
     return _Done(found, found.summary(reveal=reveal), lines, rows=rows)
 
 
-def _clustered(file: TextFile, records: Records, asked: Masking, clock: Clock) -> Partition:
+def _clustered(file: Any, records: Records, asked: Masking, clock: Clock) -> Partition:
     """Make the clusters, whether they comply or not, and what is published of them."""
     import microagg
 
@@ -202,7 +202,7 @@ def _compliant(
             raise Unprotectable(msg, cell=error.cell) from None
 
 
-def _names(data: TextFile, asked: Masking, varied: Collection[str]) -> tuple[str, ...] | None:
+def _names(data: Any, asked: Masking, varied: Collection[str]) -> tuple[str, ...] | None:
     """Columns to microaggregate; those kept, or varied only, are not among them by default."""
     known = column_names(data)
     asks = [("--keep", name) for name in asked.keep]

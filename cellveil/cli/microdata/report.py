@@ -13,6 +13,7 @@ from cellveil.cli.microdata.utility import MaskedIn, OriginalIn
 from cellveil.cli.options import option
 from cellveil.cli.taking import taking
 from cellveil.io.files import check_outputs
+from cellveil.io.record_files import record_files
 from cellveil.report.masked import masked_facts, masked_page
 from cellveil.report.skeleton import write_page
 from cellveil.requests.masking import Person, Roles
@@ -64,8 +65,9 @@ def report(
     )  # fmt: skip
     if k is not None:
         whole_number("-k", k)
+    before, after = record_files(original, masked, written=written)
     found = microagg.report(
-        written.file(original), written.file(masked),
+        before, after,
         roles.quasi_identifiers or None, roles.confidential,
         contributor=person.contributor, propensity=propensity and reveal,
     )  # fmt: skip

@@ -12,6 +12,7 @@ from cellveil.cli.options import argument, option
 from cellveil.cli.taking import taking
 from cellveil.io.files import check_outputs
 from cellveil.io.inputs import by_column, split_names
+from cellveil.io.record_files import record_files
 from cellveil.requests.outputs import Rows
 from cellveil.requests.source import Written
 
@@ -57,8 +58,9 @@ def utility(
     import microagg
 
     check_outputs({"-o": output, "--summary": summary}, [original, masked])
+    before, after = record_files(original, masked, written=written)
     found = microagg.utility(
-        written.file(original), written.file(masked),
+        before, after,
         split_names(attributes, "--attributes") if attributes else None,
         regressions=by_column(
             regress, "--regress", lambda text: split_names(text, "--regress"), "COLUMNS"
