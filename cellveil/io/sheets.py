@@ -60,10 +60,8 @@ class Sheet:
         for name, place in places.items():
             column = [_at(row, place) for row in self._rows]
             at = letters(place)
-            # Excel keeps a date as midnight; among times of day it is one of them.
-            timed = any(isinstance(item, datetime) and item.time() != time() for item in column)
             found[name] = [
-                _value(item, number=name in numbers, where=f"{where}, cell {at}{i}", timed=timed)
+                _value(item, number=name in numbers, where=f"{where}, cell {at}{i}")
                 for i, item in enumerate(column, 2)
             ]
         gaps = {places[name] for name, column in found.items() if None in column}
@@ -228,7 +226,7 @@ def _filled(item: Any) -> bool:
     return item is not None and not (isinstance(item, str) and not item.strip())
 
 
-def _value(item: Any, *, number: bool, where: str, timed: bool = False) -> Any:
+def _value(item: Any, *, number: bool, where: str) -> Any:
     if not _filled(item):
         return None
     if isinstance(item, str):
@@ -243,7 +241,7 @@ def _value(item: Any, *, number: bool, where: str, timed: bool = False) -> Any:
         if number:
             return item
         return str(int(item)) if item == int(item) else repr(item)
-    if isinstance(item, datetime) and item.time() == time() and not timed:
+    if isinstance(item, datetime) and item.time() == time():
         return item.date().isoformat()
     if isinstance(item, (date, time, timedelta)):  # a datetime is a date
         return str(item)

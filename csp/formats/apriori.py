@@ -11,6 +11,7 @@ from pathlib import Path
 
 from csp.errors import InputError
 from csp.exact import read_decimal
+from csp.formats.codes import plain_code
 from csp.formats.files import Together, joined
 from csp.formats.reading import MAX_BYTES, read_text
 
@@ -161,7 +162,7 @@ def _fields(line: str, separator: str) -> list[str]:
         (fields,) = csv.reader([line], delimiter=separator, skipinitialspace=True)
     except (csv.Error, ValueError):
         fields = line.split(separator)
-    return [field.strip() for field in fields]
+    return [plain_code(field) for field in fields]
 
 
 def _word(text: str) -> str:

@@ -9,6 +9,7 @@ from os import PathLike
 from pathlib import Path
 
 from csp.errors import InputError
+from csp.formats.codes import plain_code
 from csp.formats.reading import MAX_DESCRIPTION_BYTES, read_text
 
 _TREE = "<TREERECODE>"
@@ -127,7 +128,7 @@ def _grouped(
     for number, line in lines:
         if line[0] == "<":
             continue
-        new, colon, old = (part.strip() for part in line.partition(":"))
+        new, colon, old = (plain_code(part) for part in line.partition(":"))
         if not (new and colon and old):
             msg = f"{name}, line {number}: {line!r} is not like small: 1, 2, 5-7"
             raise InputError(msg)
@@ -155,7 +156,7 @@ def _paired(
             "such as 1,small"
         )
         raise InputError(msg)
-    pairs = [(old.strip(), new.strip()) for old, new in rows]
+    pairs = [(plain_code(old), plain_code(new)) for old, new in rows]
     if {word.casefold() for word in pairs[0]} <= _HEADS:
         pairs = pairs[1:]
     groups: dict[str, list[tuple[str | None, str | None]]] = {}
@@ -170,7 +171,7 @@ def _paired(
 
 def _ends(text: str) -> tuple[str | None, str | None]:
     """First and last code of what is written like a range; one code is both."""
-    first, dash, last = (end.strip() for end in text.partition("-"))
+    first, dash, last = (plain_code(end) for end in text.partition("-"))
     return (first or None, last or None) if dash else (first or None, first or None)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from csp.errors import InputError, argument
 from csp.exact import read_decimal
+from csp.formats.codes import plain_code
 from csp.formats.formulas import as_meant
 
 _BLANKS = "\u00a0\u202f\u2009\u2007"
@@ -90,7 +91,7 @@ def sign_of(item: Any) -> str:
     text = str(item)
     for blank in _BLANKS:
         text = text.replace(blank, " ")
-    return as_meant(text.strip())
+    return as_meant(plain_code(text))
 
 
 def convention_of(texts: Sequence[str], decimal: str | None = None) -> Convention:

@@ -236,10 +236,13 @@ def counts_of(table: Table, *, weighted: bool = False) -> Ints:
 
 def numbers_of(contributors: Contributors, *, weighted: bool = False) -> Ints:
     """Count the contributors of each cell, those of the other sign among them."""
-    count = np.zeros(len(contributors.count), dtype=np.int64)
-    for side in sides_of(contributors):
-        count += side.weighted if weighted and side.weighted is not None else side.count
-    return count
+    sides = [*sides_of(contributors)]
+    weights = [side.weighted for side in sides if side.weighted is not None]
+    if not weighted or not weights:
+        return np.array(np.sum([side.count for side in sides], axis=0), np.int64)
+    unit = 10**contributors.weight_scale
+    found: Ints = (2 * np.sum(weights, axis=0) + unit) // (2 * unit)
+    return found
 
 
 def sides_of(contributors: Contributors | None) -> Iterator[Contributors]:

@@ -180,7 +180,7 @@ def _merged(people: Contributors, cells: Ints) -> Contributors:
         # A contributor listed in several cells is one contributor of the union.
         count -= int((copy[listed] == 0).sum()) - int((names[:, 1] == 0).sum())
         if weighted is not None:
-            weighted -= int(listed.sum()) - len(names)
+            weighted -= (int(listed.sum()) - len(names)) * 10**people.weight_scale
         order = np.lexsort((*names.T[::-1], -sums))[:k]
         top = np.zeros(k, dtype=np.int64)
         top[: len(order)] = sums[order]
@@ -196,4 +196,5 @@ def _merged(people: Contributors, cells: Ints) -> Contributors:
         None if weighted is None else np.array([weighted]),
         people.counted,
         people.shadow,
+        weight_scale=people.weight_scale,
     )

@@ -7,6 +7,7 @@ cells keeps its labels this way, and everything that works on all cells reads th
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime, time
 from math import prod
 from typing import Any, overload
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 from csp.exact import Bools, Ints
+from csp.formats.codes import plain_code
 from csp.tables.units import is_missing
 
 _BLOCK = 2**16
@@ -425,4 +427,11 @@ def _code(item: Any) -> str:
         raise TypeError
     if isinstance(item, (float, np.floating)) and item.is_integer():
         return str(int(item))
-    return str(item).strip()
+    if isinstance(item, datetime) and _is_date(item):
+        return item.date().isoformat()
+    return plain_code(item)
+
+
+def _is_date(item: datetime) -> bool:
+    """Whether a point in time is a date, as programs without dates keep it: midnight, no zone."""
+    return item.time() == time() and item.tzinfo is None and not getattr(item, "nanosecond", 0)

@@ -439,6 +439,11 @@ def plain_relation(relation: Any, names: Sequence[str]) -> Any:
             column = f"CAST(CAST({column} AS VARCHAR) AS DOUBLE)"
         elif types[name] == "BOOLEAN":
             column = f"CASE {column} WHEN true THEN 'True' WHEN false THEN 'False' END"
+        elif types[name].startswith("TIMESTAMP") and "ZONE" not in types[name]:
+            # Programs without dates keep them as midnight.
+            day = f"CAST(CAST({column} AS DATE) AS VARCHAR)"
+            whole = f"{column} = date_trunc('day', {column})"
+            column = f"CASE WHEN {whole} THEN {day} ELSE CAST({column} AS VARCHAR) END"
         kept = types[name] in exact or types[name] in {"DOUBLE", "FLOAT"}
         terms.append(f"{column} AS c{i}" if kept else f"CAST({column} AS VARCHAR) AS c{i}")
     return relation.project(", ".join(terms))

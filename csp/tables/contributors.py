@@ -30,8 +30,8 @@ class Contributors:
         Only for negative="split": the same for the negative contributions, signs dropped. A cell
         is sensitive if either side is.
     weighted : (n,) int64 or None
-        Estimated number of contributors in the population: the sum of the sampling weights,
-        rounded half up. None without weights.
+        Estimated number of contributors in the population: the sum of the sampling weights, in
+        units of ``10**-weight_scale``. None without weights.
     counted : bool
         Whether `count` is known; if not, it counts those in `top`, of whom there may be more.
     shift : int
@@ -39,6 +39,9 @@ class Contributors:
     shadow : bool
         Whether the contributions are those of another variable than the cells, in its own units:
         rules judge them, and their levels are carried over as shares of the cell.
+    weight_scale : int
+        Decimals of `weighted`. It is rounded, half up, where it is compared and not before: two
+        halves are one.
     """
 
     count: Ints
@@ -50,6 +53,7 @@ class Contributors:
     counted: bool = True
     shadow: bool = False
     shift: int = 0
+    weight_scale: int = 0
 
     def __post_init__(self) -> None:
         n = len(self.count)
@@ -100,4 +104,5 @@ class Contributors:
             self.counted,
             self.shadow,
             self.shift,
+            self.weight_scale,
         )

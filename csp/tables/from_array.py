@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from csp.errors import InputError
 from csp.exact import MAX_VALUE, UNBOUNDED, Ints, most_text
+from csp.formats.codes import plain_code
 from csp.names.calls import check_known
 from csp.tables.cells import T
 from csp.tables.codes import cell_name
@@ -153,7 +154,7 @@ def _hierarchies(
 
 def _check_leaves(name: str, tree: Hierarchy, codes: Sequence[str]) -> None:
     leaves = [tree.codes[i] for i in tree.leaves]
-    if [str(code).strip() for code in codes] != leaves:
+    if [plain_code(code) for code in codes] != leaves:
         msg = (
             f"codes of axis {name!r} are not the codes without children of its hierarchy, in "
             "order; leave codes out for this axis or put them in that order"

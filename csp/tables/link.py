@@ -345,7 +345,12 @@ class _Union:
         known = _shifted_alike(known)
         k = min(side.top.shape[1] for side in known)
         ids = [side.ids[:, :k] for side in known if side.ids is not None]
-        weighted = [side.weighted for side in known if side.weighted is not None]
+        places = max(side.weight_scale for side in known)
+        weighted = [
+            side.weighted * 10 ** (places - side.weight_scale)
+            for side in known
+            if side.weighted is not None
+        ]
         return Contributors(
             count=self.merged([side.count for side in known], "number of contributors"),
             total=self.merged([side.total for side in known], "sum of contributions"),
@@ -356,6 +361,7 @@ class _Union:
             counted=all(side.counted for side in known),
             shadow=known[0].shadow,
             shift=known[0].shift,
+            weight_scale=places,
         )
 
 

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from csp.errors import InputError, NotAdditive, phrase
 from csp.exact import MAX_VALUE, UNBOUNDED, Bools, Ints, most_text, units_text
+from csp.formats.codes import plain_code
 from csp.names.calls import asked_as, named_errors
 from csp.names.guesses import Guided
 from csp.sparse import row_of
@@ -199,7 +200,7 @@ class Table(metaclass=Guided):
         InputError
             If no cell has the label.
         """
-        wanted = tuple(str(code) for code in label)
+        wanted = tuple(plain_code(code) for code in label)
         found = Labels.of(self.labels).find(wanted)
         if found < 0:
             msg = f"no cell {cell_name(self.names, wanted)}; codes are compared as text"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,9 +105,9 @@ def read_published(
             msg = f"{name!r} is named as {role} and as contributor; choose one role"
             raise InputError(msg)
     found = read_attributes(data, [*keys, *hidden, *own], numbers=hidden)
-    n, people = len(found[0].codes), found[-1] if own else None
+    n, people = len(found[0].codes), _by_text(found[-1]) if own else None
     if contributor is not None and people is None:
-        people = read_attributes({"contributor": contributor}, ["contributor"])[0]
+        people = _by_text(read_attributes({"contributor": contributor}, ["contributor"])[0])
         if len(people.codes) != n:
             msg = (
                 f"contributor= has {len(people.codes)} identifiers for {n} records; give the name "
@@ -164,6 +165,8 @@ def _attribute(name: str, column: NDArray[Any], *, parse: bool) -> Attribute:
             codes[i] = -1
             continue
         key = item.strip() if isinstance(item, str) else _number(item, i, name)
+        # Of what must differ, what looks alike is one; of what must agree, it is two.
+        key = normalize("NFC", key) if parse and isinstance(key, str) else key
         codes[i] = known.setdefault(key, len(known))
     items: list[Any] = list(known)
     numeric = not any(isinstance(item, str) for item in items)
@@ -178,6 +181,14 @@ def _attribute(name: str, column: NDArray[Any], *, parse: bool) -> Attribute:
     place = {value: code for code, value in enumerate(ranked)}
     new = np.array([place[item] for item in items] + [-1], np.int64)
     return Attribute(name, new[codes], tuple(ranked), numeric=numeric)
+
+
+def _by_text(people: Attribute) -> Attribute:
+    """Contributors by the text of their identifiers: 1 and "1" are one, in any form of Unicode."""
+    texts = [normalize("NFC", str(value)) for value in people.values]
+    different, which = np.unique(np.array(texts, object), return_inverse=True)
+    codes = np.append(which, -1).astype(np.int64)[people.codes]
+    return Attribute(people.name, codes, tuple(different.tolist()), numeric=False)
 
 
 def _number(item: Any, row: int, name: str) -> Any:

@@ -194,7 +194,7 @@ def _of_columns(case: Case, data: Rows, folder: Path, rng: Random) -> Form:
         said = options["decimal"] if rng.random() < 0.5 else None
         written = Written(options["separator"], said, options["encoding"])
     source = _source(case, path, folder, rng)
-    source |= {"sheet": sheet, "written": written}
+    source["written"] = replace(written, sheet=sheet)
     if case.source == "memory":
         source["memory"] = "4GB"
     numbers = [name for name in data if name in NUMBERS]

@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PureWindowsPath
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 
@@ -162,7 +163,7 @@ def parents_of(path: str | Path, lead: str = "@") -> dict[str, str]:
         depth = 0
         while code.startswith(lead):
             code, depth = code[len(lead) :], depth + 1
-        code = code.strip()
+        code = normalize("NFC", code.strip())
         if depth > len(above) or code in found:
             msg = f"{str(path)!r}: code {code!r} jumps a level, or is there twice"
             raise InputError(msg)
@@ -398,7 +399,7 @@ def statements_of(path: str | Path, dimensions: int) -> list[Statement]:
         if not sign:
             fits = [x for x in ";,\t|" if _word(line.split(x), dimensions) in _WORDS]
             sign = fits[0] if fits else ";"
-        fields = [text.strip().strip('"') for text in line.split(sign)]
+        fields = [normalize("NFC", text.strip().strip('"')) for text in line.split(sign)]
         word = _word(fields, dimensions)
         numbers = [text.replace(",", ".") for text in fields[dimensions + 1 :] if text]
         if _WORDS.get(word) != len(numbers):

@@ -10,8 +10,10 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from fractions import Fraction
 from typing import Any
+from unicodedata import normalize
 
 from csp.audits.second_reading.meaning import (
     LISTED,
@@ -83,7 +85,9 @@ def read(records: Any, columns: Columns) -> Reading:
 def _text(entry: Any) -> str:
     """Return a code without blanks around it; "" if it is missing."""
     if isinstance(entry, str):
-        return entry.strip()
+        return normalize("NFC", entry.strip())
+    if isinstance(entry, datetime) and entry == datetime(entry.year, entry.month, entry.day):
+        return str(entry)[:10]
     text = str(entry)
     if entry is None or text in ("nan", "NaN", "<NA>", "NaT"):
         return ""

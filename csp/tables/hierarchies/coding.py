@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import Any
-from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, argument, phrase
 from csp.exact import Bools, Ints
+from csp.formats.codes import plain_code
 from csp.tables.codes import numbered_codes
 from csp.tables.hierarchies.hierarchy import Hierarchy
 
@@ -48,7 +48,7 @@ def read_codes(
         If a code is missing and there is none in its place, or that is a code already.
     """
     found, number = numbered_codes(column)
-    texts, given = list(found), (missing or "").strip()
+    texts, given = list(found), plain_code(missing or "")
     if "" in texts:
         if not given:
             row, _ = first(number == texts.index(""))
@@ -108,14 +108,8 @@ def positions_of(
                 "(or leave rows that are totals out)"
             )
         else:
-            same = [one for one in tree.codes if normalize("NFC", one) == normalize("NFC", code)]
             near = get_close_matches(code, tree.codes, 3)
             hint = f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""
-            if same:  # they look alike, so showing both says nothing
-                hint = (
-                    " (the hierarchy has it in another Unicode form: letters and accents apart in "
-                    "one, together in the other; save both files in form NFC)"
-                )
             what = f"is not in its hierarchy; add it there or correct the row{hint}"
         msg = f"row {row}: code {code!r} of column {name!r} {what}"
         raise InputError(msg)

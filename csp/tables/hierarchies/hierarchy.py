@@ -9,6 +9,7 @@ from os import PathLike
 from typing import Any
 
 from csp.errors import InputError
+from csp.formats.codes import plain_code
 from csp.formats.files import atomic_writer
 from csp.names.guesses import Guided
 from csp.tables.hierarchies.hrc import format_hrc, parse_hrc
@@ -54,7 +55,7 @@ class Hierarchy(metaclass=Guided):
     _positions: dict[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        codes = tuple(str(code).strip() for code in self.codes)
+        codes = tuple(plain_code(code) for code in self.codes)
         object.__setattr__(self, "codes", codes)
         object.__setattr__(self, "parent", tuple(int(p) for p in self.parent))
         object.__setattr__(self, "_positions", _positions(codes))
@@ -219,9 +220,9 @@ class Hierarchy(metaclass=Guided):
         InputError
             If the hierarchy has no such code; near ones are offered.
         """
-        found = self._positions.get(str(code).strip())
+        found = self._positions.get(plain_code(code))
         if found is None:
-            near = get_close_matches(str(code).strip(), self.codes, 3)
+            near = get_close_matches(plain_code(code), self.codes, 3)
             hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
             msg = f"code {str(code)!r} is not in the hierarchy of {self.root!r}{hint}"
             raise InputError(msg)

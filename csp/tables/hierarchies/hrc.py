@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 
 from csp.errors import InputError, phrase
+from csp.formats.codes import plain_code
 from csp.formats.reading import MAX_DESCRIPTION_BYTES, read_text
 from csp.tables.hierarchies.trees import MAX_DEPTH, too_deep
 
@@ -41,7 +42,7 @@ def parse_hrc(
         msg = "lead must not be empty: it is the string that shows the depth of a code"
         raise InputError(msg)
     name, lines = _lines(source)
-    root = total.strip()
+    root = plain_code(total)
     path = [root]
     parents: dict[str, str] = {}
     first: dict[str, int] = {}
@@ -66,7 +67,7 @@ def parse_hrc(
             level, rest = level + 1, rest[len(lead) :]
             if level >= MAX_DEPTH:
                 raise too_deep(where)
-        code = rest.strip()
+        code = plain_code(rest)
         if not code:
             msg = f"{where}: there is no code after the {lead!r}; name it or delete the line"
             raise InputError(msg)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
 from csp.exact import Ints
+from csp.formats.codes import plain_code
 from csp.names.calls import check_known
 from csp.tables.cells import Cells
 from csp.tables.codes import Labels
@@ -91,7 +92,7 @@ def total_codes(
         if not isinstance(code, str) or not code.strip():
             msg = f"the total of {name!r} must be a code such as 'Total', got {code!r}"
             raise InputError(msg)
-    codes = {name: given.get(name, DEFAULT).strip() for name in names}
+    codes = {name: plain_code(given.get(name, DEFAULT)) for name in names}
     return codes, frozenset(given if isinstance(total, Mapping) else ())
 
 

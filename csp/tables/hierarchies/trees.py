@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from csp.errors import InputError
+from csp.formats.codes import plain_code
 from csp.tables.codes import text_codes
 from csp.tables.columns import read_columns
 from csp.tables.hierarchies.orders import in_order
@@ -36,7 +37,7 @@ def postorder(parents: Mapping[str, str], total: str) -> tuple[tuple[str, ...], 
     InputError
         If there is no code, the total has a parent, or codes form a cycle (they are named).
     """
-    root = total.strip()
+    root = plain_code(total)
     if root in parents:
         raise InputError(_total_message(root))
     if not parents:
@@ -66,7 +67,7 @@ def parents_of_dict(tree: Any, total: str) -> dict[str, str]:
         If a code is empty, occurs twice or equals the total, or the nesting holds anything else.
     """
     parents: dict[str, str] = {}
-    _walk(tree, total.strip(), total.strip(), parents, 0)
+    _walk(tree, plain_code(total), plain_code(total), parents, 0)
     return parents
 
 
@@ -100,9 +101,9 @@ def parents_of_pairs(
         return known, tops[0]
     for code in tops:
         known.setdefault(code, "")
-    if known.pop(total.strip(), ""):
-        raise InputError(_total_message(total.strip()))
-    return {low: high or total.strip() for low, high in known.items()}, total.strip()
+    if known.pop(plain_code(total), ""):
+        raise InputError(_total_message(plain_code(total)))
+    return {low: high or plain_code(total) for low, high in known.items()}, plain_code(total)
 
 
 def parents_of_columns(data: Any, columns: Sequence[str], total: str) -> dict[str, str]:
@@ -117,7 +118,7 @@ def parents_of_columns(data: Any, columns: Sequence[str], total: str) -> dict[st
     frame = read_columns(data, columns, ())
     parents: dict[str, str] = {}
     for number, row in enumerate(zip(*(text_codes(c) for c in frame.arrays), strict=True), 1):
-        above, ended = total.strip(), False
+        above, ended = plain_code(total), False
         for column, code in zip(columns, row, strict=True):
             if not code or code == above:
                 ended = True
@@ -149,7 +150,7 @@ def _walk(tree: Any, above: str, total: str, parents: dict[str, str], depth: int
         raise too_deep(repr(above))
     if isinstance(tree, Mapping):
         for raw, below in tree.items():
-            code = str(raw).strip()
+            code = plain_code(raw)
             if code == total:
                 raise InputError(_total_message(code))
             if not code:
@@ -185,9 +186,7 @@ def _pairs(parents: Any, child: str | None, parent: str | None) -> list[tuple[st
         raise InputError(msg)
     items = parents.items() if isinstance(parents, Mapping) else parents
     try:
-        return [
-            (str(low).strip(), "" if high is None else str(high).strip()) for low, high in items
-        ]
+        return [(plain_code(low), "" if high is None else plain_code(high)) for low, high in items]
     except (TypeError, ValueError) as error:
         msg = (
             "parents must be a mapping of child to parent, pairs of (child, parent), or a data "

@@ -348,8 +348,9 @@ class Tally:
             top=tops * unit,
             ids=ids if self._owned or self._numbered else None,
             opposite=opposite,
-            weighted=None if not self._weighted else (2 * weight + unit) // (2 * unit),
+            weighted=None if not self._weighted else weight.copy(),
             shift=shift * unit,
+            weight_scale=self._size.weight_scale,
         )
 
 

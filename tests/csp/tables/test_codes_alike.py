@@ -1,0 +1,126 @@
+"""Codes that look alike are one: forms of Unicode, and dates that programs keep as midnight."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from unicodedata import normalize
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import microagg
+from csp import Decoys, Hierarchy, Key, Mechanism, Table, link, protect
+from csp.formats.codes import plain_code
+from csp.rules import Manual
+from csp.tables.codes import text_codes
+
+WHOLE, APART = (normalize(form, "Châlons") for form in ("NFC", "NFD"))
+DAYS = [dt.date(2024, 1, 1)] * 5 + [dt.date(2025, 1, 1)] * 3
+RECORDS = {
+    "size": list("aaaabbbb"), "sector": list("xxyyxxyy"), "pay": [40, 42, 38, 42, 46, 20, 22, 22],
+}  # fmt: skip
+
+
+@given(st.text(max_size=8), st.sampled_from(["NFC", "NFD"]))
+def test_the_form_of_a_code_does_not_count(text: str, form: str) -> None:
+    other = normalize(form, text)
+    assert plain_code(text) == plain_code(f" {other} ") == normalize("NFC", text).strip()
+    assert len({*text_codes(np.array([text, other, None], object))} - {""}) <= 1
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "parquet", "lists"])
+def test_midnight_is_a_date_through_every_door(kind: str, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"day": pd.to_datetime([*DAYS])})
+    data = {
+        "pandas": frame, "polars": pl.DataFrame({"day": [*frame["day"].dt.to_pydatetime()]}),
+        "lists": {"day": [*frame["day"]]}, "parquet": tmp_path / "a.parquet",
+        "arrow": pl.DataFrame({"day": [*frame["day"].dt.to_pydatetime()]}).to_arrow(),
+    }[kind]  # fmt: skip
+    frame.to_parquet(tmp_path / "a.parquet")
+    days = ("2024-01-01", "2025-01-01", "Total")
+    assert Table.from_microdata(data, ["day"]).labels == tuple((day,) for day in days)
+    noon = dt.datetime(2024, 1, 1, 12)
+    assert text_codes(np.array([noon, DAYS[0]], object)) == ["2024-01-01 12:00:00", "2024-01-01"]
+
+
+TOWNS = [WHOLE] * 5 + ["Laon"] * 3
+BOTH = [
+    (pl.DataFrame({"x": DAYS, **RECORDS}), pd.DataFrame({"x": pd.to_datetime(DAYS), **RECORDS})),
+    ({"x": TOWNS, **RECORDS}, {"x": [normalize("NFD", town) for town in TOWNS], **RECORDS}),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), BOTH)
+def test_linked_tables_share_the_cells_that_look_alike(one, other) -> None:
+    first = Table.from_microdata(one, ["x", "size"], "pay")
+    linked = link(first, Table.from_microdata(other, ["x", "sector"], "pay"))
+    wanted = link(first, Table.from_microdata(one, ["x", "sector"], "pay"))
+    assert linked.labels == wanted.labels
+    found, same = (protect(t, "FREQ(3,10)", singletons=False).pattern for t in (linked, wanted))
+    assert found.tolist() == same.tolist()
+
+
+def test_hierarchies_labels_and_totals_have_one_form(tmp_path: Path) -> None:
+    path = tmp_path / "a.hrc"
+    path.write_text(f"Marne\n@{APART}\n@Reims\n", encoding="utf-8")
+    tree = Hierarchy.from_hrc(path)
+    assert WHOLE in tree.codes
+    assert (
+        tree.codes
+        == Hierarchy.from_parents([("Marne", ""), (APART, "Marne"), ("Reims", "Marne")]).codes
+    )
+    data = {"town": [WHOLE, APART, "Reims"], "n": [1, 2, 3]}
+    table = Table.from_microdata(data, ["town"], "n", hierarchies={"town": tree})
+    assert len(table.labels) == 4
+    assert Table.from_microdata(data, ["n"], total=APART).labels[-1] == (WHOLE,)
+    assert table.position((APART,)) == table.position((WHOLE,))
+    assert Manual([(APART,)], 5)(table).primary[table.position((WHOLE,))]
+
+
+def test_decoys_are_the_same_for_codes_that_look_alike() -> None:
+    towns, found = ["Évry", "Châlons", "Orléans", "Nîmes"], []
+    for form in ("NFC", "NFD"):
+        codes = [normalize(form, town) for town in towns]
+        data = {"a": [x for x in codes for _ in "pqr"], "b": list("pqr") * 4,
+                "n": [4, 21, 16, 13, 14, 11, 31, 33, 12, 23, 17, 15]}  # fmt: skip
+        table = Table.from_frame(data, ["a", "b"], "n", count="n")
+        defence = Decoys("0.3", Key(bytes(range(32))), table="t")
+        made = Mechanism("FREQ(5)", width=8, margins="publish", defence=defence).protect(table)
+        found.append(made.pattern.tolist())
+    assert found[0] == found[1]
+
+
+def test_a_contributor_and_a_secret_are_one_in_either_form() -> None:
+    for firm in (WHOLE, APART):
+        firms = [WHOLE, firm, "b", "c", "d"]
+        rows = {"a": list("xxyyy"), "firm": firms, "v": [50, 40, 30, 30, 30]}
+        table = Table.from_microdata(rows, ["a"], "v", contributor="firm")
+        assert protect(table, "FREQ(2,10)").pattern.tolist() == [True, True, False]
+        people = {"age": [30, 30, 40, 40], "firm": firms[:4]}
+        assert microagg.checks.anonymity(people, ["age"], contributor="firm").k == 1
+        assert microagg.checks.anonymity({"q": [5, 5], "c": [WHOLE, firm]}, ["q"], ["c"]).p == 1
+        masked = {"q": [5, 5], "c": [WHOLE, firm]}
+        assert (
+            microagg.intruders.homogeneity(masked, ["q"], ["c"]).summary()["confidential"][0][
+                "disclosed"
+            ]
+            == 2
+        )
+        groups = microagg.comply(
+            {"pay": [1, 2, 3, 4], "ill": [WHOLE, firm, "b", "c"]}, 2, "NK(1,99)", method="merge",
+            diverse={"ill": 2}, attributes=["pay"],
+        )  # fmt: skip
+        assert len({*groups.partition.labels.tolist()}) == 1
+
+
+def test_numbers_and_texts_are_one_contributor() -> None:
+    firms = [1, 2, "1", "2"]
+    rows = {"age": [30, 40, 30, 40], "pay": [10, 20, 12, 22], "firm": firms}
+    assert not microagg.checks.is_k_anonymous(rows, 2, ["age"], contributor="firm")
+    assert not microagg.checks.is_k_anonymous(rows, 2, ["age"], contributor=firms)
+    assert microagg.read_records(rows, ["pay"], contributor="firm").contributors == 2
