@@ -100,7 +100,7 @@ def comply(
         together.
     SolverError
         If `most` was given, no compliant partition was found, and there are too many groups to
-        show that there is none.
+        show that there is none, or records of one contributor, with which they are not listed.
     OutOfTime
         If the time was over before there was a safe result.
     InputError

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
@@ -388,3 +390,40 @@ def test_what_cannot_exist_is_counted_apart() -> None:
     assert found.summary()["not_applicable"] == 1
     assert "Not applicable, counted as 0: 1." in found.sentences()
     assert len(found.disclosed) == 2
+
+
+LARGE = """\
+Region,Branch,Men,,,Women,,,All,,
+,,young,old,Total,young,old,Total,young,old,Total
+North,farms,144490,51529,X,184961,179787,364748,329451,231316,560767
+,trade,141549,X,X,X,X,X,222604,320571,543175
+,mines,0,157272,X,107132,X,195313,107132,245453,352585
+,Total,X,X,682428,X,400951,X,X,X,1456527
+South,farms,97569,197142,294711,13185,0,13185,110754,197142,X
+,trade,1353,X,63992,X,0,56058,57411,62639,120050
+,mines,94296,16840,111136,50528,145634,196162,144824,162474,307298
+,Total,193218,276621,469839,X,145634,265405,312989,422255,735244
+West,farms,33944,80638,114582,X,X,108265,117537,105310,222847
+,trade,X,X,239458,197466,X,197466,349076,87848,436924
+,mines,X,165964,361169,X,19669,71650,X,185633,432819
+,Total,380759,334450,X,333040,X,377381,X,378791,1092590
+Total,farms,276003,329309,605312,X,204459,486198,557742,533768,X
+,trade,294512,X,632587,334579,132983,X,629091,X,X
+,mines,X,340076,629577,X,253484,X,499142,593560,X
+,Total,X,1007460,1867476,825959,590926,1416885,X,1598386,X
+"""
+
+
+def test_an_audit_of_large_figures_in_four_dimensions_ends() -> None:
+    """A solver that does not come back would keep the process, so it is one of its own."""
+    code = (
+        "import sys\nfrom attacks import audit_published\nfrom csp import Release\n"
+        "rows = [line.split(',') for line in sys.stdin.read().split()]\n"
+        "found = audit_published(Release.from_frame(rows, withheld=['X']), time_limit=8)\n"
+        "print(found.known.any(), found.mend is not None)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=LARGE, capture_output=True, text=True, timeout=60,
+        check=True,
+    )  # fmt: skip
+    assert done.stdout.split() == ["True", "True"]
