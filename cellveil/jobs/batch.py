@@ -7,6 +7,7 @@ from typing import Any
 
 from cellveil.front import refuse
 from cellveil.jobs.batch_lines import Batch, read_lines
+from cellveil.jobs.keys import OPTIONS, in_keys
 from csp.errors import InputError
 from csp.formats.layout import read_metadata
 from csp.rules.parse import parse_rules
@@ -121,7 +122,7 @@ def _rules(batch: Batch, *, stated: bool) -> tuple[str, bool]:
         try:  # a job with rules that cannot be read would fail only when it runs
             parse_rules("|".join(parts), manual=[("",)] if by_hand else ())
         except InputError as error:
-            refuse(f"{table.where}: {error.template}")
+            refuse(f"{table.where}: {in_keys(error.in_options(OPTIONS))}")
         found.setdefault(("|".join(parts), weighted), table.where)
     if len(found) > 1:
         (one, first), (two, second) = list(found.items())[:2]

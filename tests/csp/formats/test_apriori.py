@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from csp.errors import InputError
 from csp.formats.apriori import Statement, read_apriori, write_apriori
+from csp.formats.codes import plain_code
 
 CODES = st.text(
     st.characters(codec="utf-8", exclude_categories=["C", "Z"], exclude_characters=',"')
-)
+).map(plain_code)
 NUMBERS = st.decimals(0, 10**9, places=3)
 SAID = st.one_of(
     st.tuples(st.sampled_from("sump"), st.just(())),

@@ -98,7 +98,7 @@ def test_whether_cells_are_numbers_of_contributors_is_told_or_left_open(value, e
     [
         ("9.5", {"cells": "counts"}, "the cells have 1 decimal"),
         ("9.25", {"cells": "counts"}, "the cells have 2 decimals"),
-        ("-9", {"cells": "counts", "negative": "allow"}, "cell r=Total is negative"),
+        ("-9", {"cells": "counts", "negative": "allow"}, "cell .r=Total. is negative"),
         ("9", {"cells": "counts", "count": "n"}, "another column; leave one out"),
         ("9", {"cells": "sums"}, "'sums' is not one of counts, values"),
     ],
