@@ -35,7 +35,8 @@ def test_every_option_of_a_publication_is_on_the_page(tmp_path: Path) -> None:
         "by": "a, b", "value": "v", "count": "n", "marks": "uk", "withheld": "h,k", "status": "s",
         "lower": "lo", "upper": "hi", "rounded": "5", "tolerance": "0.5", "total": "a=T, b=U",
         "hierarchy": "a=prefix, b=b.hrc", "absent_zero": True, "negative": "allow", "sheet": "x",
-        "sep": ";", "decimal": ",", "encoding": "cp1252", "na": "NA",
+        "sep": ";", "decimal": ",", "encoding": "cp1252", "na": "NA", "labels": True,
+        "cells": "counts",
     }  # fmt: skip
     tree, ranges = tmp_path / "1" / "b.hrc", tmp_path / "1" / "r.csv"
     made = publication(
