@@ -160,7 +160,7 @@ def _text(part: Any) -> str:
     found = [_BLANKS.sub(" ", part.text or "")]
     for inner in part:
         if inner.tag == f"{_TEXT}s":
-            found.append(" " * int(inner.get(f"{_TEXT}c", 1)))
+            found.append(" " * min(int(inner.get(f"{_TEXT}c", 1)), MOST_COLUMNS))
         elif inner.tag in (f"{_TEXT}tab", f"{_TEXT}line-break"):
             found.append("\t" if inner.tag.endswith("tab") else "\n")
         elif inner.tag not in (f"{_OFFICE}annotation", f"{_TEXT}note"):

@@ -59,6 +59,13 @@ def rows_of(
         Texts (numbers of a Parquet file or a workbook), None where an entry is missing.
     """
     path = Path(path)
+    end = path.name.lower().removesuffix(".gz").rpartition(".")[2]
+    if end not in ("csv", "tsv", "txt", "parquet", "xlsx", "xlsm"):
+        msg = (
+            f"the second reading knows .csv, .parquet and .xlsx, and {str(path)!r} is something "
+            "else; save the records as one of these for it"
+        )
+        raise InputError(msg)
     try:
         if path.suffix == ".parquet":
             import duckdb

@@ -168,6 +168,17 @@ def test_what_cannot_be_read_is_named(path: Path) -> None:
     assert "North" not in str(said.value)
 
 
+def test_the_second_reading_says_that_it_does_not_know_them(path: Path, tmp_path: Path) -> None:
+    release = tmp_path / "release.json"
+    told = ["--value", "turnover"]
+    made = ["protect", str(path), "--by", "region", *told, "--rules", "P(10,1)"]
+    result = CliRunner().invoke(app, [*made, "--release", str(release)])
+    assert result.exit_code == 0, result.output
+    again = CliRunner().invoke(app, ["audit", str(release), "--records", str(path), *told])
+    assert again.exit_code == 2
+    assert "the second reading knows .csv, .parquet and .xlsx" in again.stderr
+
+
 def test_the_command_line_takes_them(path: Path, tmp_path: Path) -> None:
     pd.DataFrame(RECORDS).to_csv(tmp_path / "records.csv", index=False)
     told = ["--by", "region,size", "--value", "turnover", "--rules", "P(10,1)|FREQ(2,10)", "-o"]
