@@ -20,6 +20,7 @@ from csp.published.crosstabs.reading import COUNTS, CrosstabOptions, crosstab
 from csp.published.door import grid_of, grid_of_bytes
 from csp.published.entries import sign_of
 from csp.published.grids.grid import is_list
+from csp.published.grids.margins import without_margins
 from csp.tables.codes import text_codes
 from csp.tables.columns import column_names, read_columns
 from csp.tables.hierarchies.hierarchy import Hierarchy
@@ -152,7 +153,7 @@ def recognise(path: Path, by: Sequence[str] | None, given: Mapping[str, Any]) ->
             return None
         if cross is None and is_list(rows) and not _is_table(rows, by, given):
             return None
-        if cross is None and by is None and _lack_codes(rows):
+        if cross is None and by is None and _lack_codes(without_margins(rows)[0]):
             return None
         if cross is None and _below_a_title(rows, by) and not _is_table(rows, by, given):
             return None

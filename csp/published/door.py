@@ -21,14 +21,18 @@ from csp.published.contributors import cells_are_counts
 from csp.published.entries import Convention, read_entry, sign_of
 from csp.published.grids.eurostat import is_eurostat, read_eurostat
 from csp.published.grids.grid import CrossGrid, is_list, read_grid
+from csp.published.grids.heads import are_years
 from csp.published.grids.kinds import holds_cells, is_source
-from csp.published.grids.layout import are_years
+from csp.published.grids.margins import without_margins
 from csp.published.legend import legend_of
 from csp.published.names import OTHERS, VALUES, are_flags, flags_of
 from csp.published.rows import plain_item
 from csp.published.told import PublishedOptions, Roles, Told
 from csp.tables.columns import column_names, read_columns
 from csp.tables.hierarchies.totals import is_total
+
+_NAMELESS = re.compile(r"(?:Unnamed: |\.\.\.|_duplicated_)?[0-9]*")
+"""What programs call a column of a file that has no name there."""
 
 _ROW = re.compile(r"^row ([0-9]+)(?=:)")
 _ROWS = re.compile(r"^rows ([0-9]+) and ([0-9]+)(?= are both)")
@@ -63,6 +67,10 @@ def read_published(asked: PublishedOptions) -> Published:
         if roles.by:
             return _list(data, names, roles, told)
         columns = read_columns(data, names).arrays
+        # A column without a name is one that stood empty beside the table in a file.
+        kept = [j for j, name in enumerate(names)
+                if not _NAMELESS.fullmatch(name) or any(map(sign_of, columns[j]))]  # fmt: skip
+        names, columns = tuple(names[j] for j in kept), tuple(columns[j] for j in kept)
         rows = [list(names), *([sign_of(x) for x in row] for row in zip(*columns, strict=True))]
         what = "the frame"
         if is_list(rows, told.signs):
@@ -71,9 +79,10 @@ def read_published(asked: PublishedOptions) -> Published:
     if is_eurostat(rows):
         return _cross(read_eurostat(rows), roles, replace(told, marks=told.marks or "eurostat"))
     if is_list(rows, told.signs) or (roles.by and not _crossed(rows, roles.by)):
-        head = [sign_of(name) for name in rows[0]]
-        body, said = _without_footnotes(rows)
-        read = _list(_columns(body, what), head, roles, told, lambda: _lines(rows))
+        plain, _ = without_margins(rows)
+        head = [sign_of(name) for name in plain[0]]
+        body, said = _without_footnotes(plain)
+        read = _list(_columns(body, what), head, roles, told, lambda: _lines(plain))
         return replace(read, notes=(*said, *read.notes))
     return _cross(read_grid(rows, what, told.signs, headers_named(rows, roles.value)), roles, told)
 

@@ -286,3 +286,18 @@ def test_a_cross_table_is_rounded_and_compared_as_found(tmp_path: Path, monkeypa
     assert runner.invoke(app, ["audit", "r.csv"]).exit_code == 0
     words = ["compare", "h.csv", "--rules", "FREQ(3,10)", "--methods", "suppress,round:5"]
     assert "round:5" in runner.invoke(app, [*words, "--no-attack"]).output
+
+
+def test_a_table_that_begins_in_column_b_is_protected_whole(tmp_path: Path) -> None:
+    data, earlier = tmp_path / "c.csv", tmp_path / "keep.csv"
+    data.write_text(",Ward,Women,Men\n,North,3,40\n,South,30,41\n,West,25,33\n")
+    out = CliRunner().invoke(app, ["protect", str(data), "--rules", "FREQ(5,10)"])
+    assert out.exit_code == 0
+    assert "North,Women,,x,false" in out.output
+    assert "Total,Total,172,s,true" in out.output
+    data.write_text("Region,Farms,Trade,All\nAsh,12,83,95\nElm,20,70,90\n")
+    earlier.write_text(",Region,Farms,Trade,All\n,Ash,[c],[c],95\n,Elm,20,70,90\n")
+    words = ["protect", data, "--cross", "counts", "--rules", "FREQ(5,10)", "--keep", earlier]
+    out = CliRunner().invoke(app, [*map(str, words)])
+    assert "2 cells of keep.csv stay suppressed" in out.output
+    assert "Ash,Farms,,x,false" in out.output

@@ -390,3 +390,29 @@ def test_the_header_above_the_cells_is_named() -> None:
     assert "no column has the header 'Jobs'" in " ".join(
         run("audit", "t.csv", "--value", "Jobs", code=2).output.split()
     )
+
+
+@pytest.mark.parametrize("book", [False, True])
+def test_a_table_that_begins_in_column_b_is_audited_whole(tmp_path, book):
+    lines = [["Farms"], [], ["", "Region", "Farms", "Trade", "All"], ["", "Ash", 12, "[c]", 95],
+             ["", "Elm", "[c]", "[c]", 90], ["", "Fir", "[c]", "[c]", 60]]  # fmt: skip
+    path = tmp_path / ("b.xlsx" if book else "b.csv")
+    if book:
+        pages = openpyxl.Workbook()
+        for line in lines:
+            pages.active.append([item or None for item in line])
+        pages.save(path)
+    else:
+        path.write_text("".join(",".join(map(str, line)) + "\n" for line in lines))
+    said = run("audit", path, "--marks", "uk", code=1).output
+    assert "5 cells of 9 are withheld." in said
+    assert "(Region=Ash, columns=Trade)" in said
+
+
+def test_ranges_below_a_row_of_units_are_audited(tmp_path):
+    (tmp_path / "size.csv").write_text(
+        "Region,Farms,Trade,All\n,persons,,\nAsh,1-4,5-9,13\nElm,[c],[c],90\nFir,[c],[c],60\n"
+    )
+    said = run("audit", tmp_path / "size.csv", "--withheld", "[c]", code=1).output
+    assert "6 cells of 9 are withheld." in said
+    assert "2 cells can be worked out exactly" in said

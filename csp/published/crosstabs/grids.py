@@ -15,8 +15,9 @@ from csp.formats.delimited import TextFile
 from csp.published.door import grid_of, headers_named, roles_of
 from csp.published.entries import sign_of
 from csp.published.grids.grid import CrossGrid, is_list, read_grid
+from csp.published.grids.heads import are_years
 from csp.published.grids.kinds import SIGNS
-from csp.published.grids.layout import are_years
+from csp.published.grids.margins import without_margins
 from csp.published.sums.structure import Printed
 from csp.published.told import Roles, Told
 
@@ -82,6 +83,7 @@ def _listed(
     rows: Sequence[Sequence[Any]], by: Sequence[str] | None, value: str | None
 ) -> CrossGrid:
     """Return a list, one row for each cell, as a grid."""
+    rows, places = without_margins(rows)
     head = [sign_of(name) for name in rows[0]]
     at = [i for i, row in enumerate(rows[1:], 1) if any(map(sign_of, row))]
     columns = {
@@ -94,7 +96,7 @@ def _listed(
         raise InputError(msg)
     assert roles.by is not None
     assert roles.value is not None
-    place = head.index(roles.value) + 1
+    place = places[head.index(roles.value)] + 1
     codes = {name: [sign_of(item) for item in columns[name]] for name in roles.by}
     indents = {
         name: dict(zip(codes[name], map(_indent, columns[name]), strict=True)) for name in roles.by

@@ -16,7 +16,7 @@ from csp.published.cells import Published, published_cells
 from csp.published.door import with_places
 from csp.published.entries import Convention, Entry, convention_of, read_entry, sign_of
 from csp.published.grids.grid import CrossGrid
-from csp.published.grids.layout import are_years
+from csp.published.grids.heads import are_years
 from csp.published.told import Told
 from csp.tables.codes import Labels, cell_name
 from csp.tables.hierarchies.totals import DEFAULT, is_total

@@ -90,10 +90,12 @@ def left_aside(
         kept = named_columns(heads, value, what)
         columns = {j: "" for j in numbers if j not in kept}
     else:
-        columns = left_out(texts, shape.body, down[-1], heads, what)
+        columns = left_out(
+            texts, shape.body, down[-1], heads, what, {j: shape.column(j) for j in heads}
+        )
         for why in dict.fromkeys(columns.values()):
             which = [j for j in columns if columns[j] == why]
-            names = ", ".join(f"{heads[j][-1]!r} (column {j + 1})" for j in which[:4])
+            names = ", ".join(f"{heads[j][-1]!r} (column {shape.column(j)})" for j in which[:4])
             more = f" and {len(which) - 4} more" if len(which) > 4 else ""
             told.append(f"left out: {names}{more}; {why}")
     rows = _rows(texts, shape, down, [j for j in numbers if j not in columns], what)

@@ -14,16 +14,17 @@ from typing import Any
 from csp.errors import InputError, argument
 from csp.published.entries import sign_of
 from csp.published.grids.asides import left_aside, with_flags_beside
+from csp.published.grids.heads import are_years
 from csp.published.grids.kinds import Kinds, is_number, is_source
 from csp.published.grids.labels import plain_label, row_labels
 from csp.published.grids.layout import (
     Shape,
-    are_years,
     check_one_table,
     row_names,
     shape_of,
     without_column_numbers,
 )  # fmt: skip
+from csp.published.grids.margins import without_margins
 from csp.published.names import FLAGS, VALUES, are_flags
 from csp.published.sums.of_which import are_of_which, is_of_which
 from csp.published.sums.structure import Printed
@@ -71,6 +72,7 @@ def is_list(rows: Sequence[Sequence[Any]], signs: Collection[str] = ()) -> bool:
     signs at most, or codes that come back; a cross table has several columns of numbers, with a
     total among their names or row labels that do not come back.
     """
+    rows, _ = without_margins(rows)
     if len(rows) < 2:
         return False
     head = [sign_of(item) for item in rows[0]]
@@ -148,10 +150,11 @@ def read_grid(
         two rows or columns have the same labels (places named), a second table follows, or it is
         not clear whether a column adds up.
     """
+    rows, columns = without_margins(rows)
     texts = [[sign_of(item) for item in row] for row in rows]
     texts, told = without_column_numbers(texts)
     kinds = Kinds.of(texts, signs)
-    shape = shape_of(texts, what, kinds)
+    shape = replace(shape_of(texts, what, kinds), columns=columns)
     again = check_one_table(texts, shape, kinds, what)
     if again:
         told.append(f"{_listed(again)} {'repeats' if len(again) == 1 else 'repeat'} the header")
@@ -159,10 +162,9 @@ def read_grid(
     texts, flags = with_flags_beside(texts, shape, kinds)
     holding = [j for j in flags if any(j < len(texts[i]) and texts[i][j] for i in shape.body)]
     if holding:
-        told.append(
-            f"{_columns(holding)} without header {'holds' if len(holding) == 1 else 'hold'} signs "
-            "of the column before"
-        )
+        which = _columns([shape.column(j) for j in holding])
+        hold = "holds" if len(holding) == 1 else "hold"
+        told.append(f"{which} without header {hold} signs of the column before")
     head, across, numbers = _header(texts, shape, what, flags)
     steps = [code for code in dict.fromkeys(across[-1]) if code]
     if all(map(str.isdecimal, steps)) and not are_years(steps, "year"):
@@ -174,18 +176,17 @@ def read_grid(
     body = [i for k, i in enumerate(shape.body) if k not in aside.rows]
     down = [[code for k, code in enumerate(level) if k not in aside.rows] for level in labels.down]
     kept = [k for k, j in enumerate(numbers) if j not in aside.columns]
-    across = _with_words(
-        [[level[k] for k in kept] for level in across], [numbers[k] for k in kept], what
-    )
-    across = [level for level in across if len({*level}) > 1] or across[-1:]
     numbers = [numbers[k] for k in kept]
-    _check_repeats(down, across, body, numbers, what)
+    named = [shape.column(j) for j in numbers]
+    across = _with_words([[level[k] for k in kept] for level in across], named, what)
+    across = [level for level in across if len({*level}) > 1] or across[-1:]
+    _check_repeats(down, across, [i + 1 for i in body], named, what)
     down, above = _merged(down)
     across, beyond = _merged(across)
     names = _named(labels.names[-len(down) :], labels.names[0], len(across))
-    levels = [[codes[i] for i in range(len(body)) for _ in numbers] for codes in down]
-    levels += [codes * len(body) for codes in across]
-    columns = dict(zip(names, levels, strict=True))
+    levels = [[level[i] for i in range(len(body)) for _ in numbers] for level in down]
+    levels += [level * len(body) for level in across]
+    codes = dict(zip(names, levels, strict=True))
     parents = {
         name: tree for name, tree in zip(names, [*above, *beyond], strict=True) if tree
     }  # fmt: skip
@@ -196,8 +197,8 @@ def read_grid(
     for i in body:
         for j in numbers:
             entries.append(texts[i][j] if j < len(texts[i]) else "")
-            places.append((i + 1, j + 1))
-    said = ", ".join(f"{name} ({len(dict.fromkeys(columns[name]))} codes)" for name in names)
+            places.append((i + 1, shape.column(j)))
+    said = ", ".join(f"{name} ({len(dict.fromkeys(codes[name]))} codes)" for name in names)
     first = (
         f"a cross table in rows {shape.body[0] + 1} to {shape.body[-1] + 1}, below "
         f"{len(shape.header)} header {'row' if len(shape.header) == 1 else 'rows'}: {said}"
@@ -213,7 +214,7 @@ def read_grid(
     depths = {} if above[-1] else labels.indents
     indents = {last: depths} if depths else {}
     return CrossGrid(
-        tuple(names), columns, entries, places, Printed(indents, parents, ends), (first, *told)
+        tuple(names), codes, entries, places, Printed(indents, parents, ends), (first, *told)
     )
 
 
@@ -221,6 +222,8 @@ def _with_words(
     levels: Sequence[Sequence[str]], numbers: Sequence[int], what: str
 ) -> list[list[str]]:
     """Put "of which" above some headers before each of them; it stands below what is before it.
+
+    `numbers` are those of the columns, for messages.
 
     Raises
     ------
@@ -238,7 +241,7 @@ def _with_words(
                 if len({one for one in inside if not is_of_which(one)}) > 1:
                     others = [c for c in dict.fromkeys(levels[0]) if not are_of_which(c)]
                     msg = (
-                        f"{what}, column {numbers[j] + 1}: {code!r} stands behind {whole!r}, which "
+                        f"{what}, column {numbers[j]}: {code!r} stands behind {whole!r}, which "
                         "is divided, so it is not clear what these are parts of; put them right "
                         "behind the column that they are a part of, or name the other columns with "
                         + argument("value", ",".join(others))
@@ -314,7 +317,7 @@ def _header(
     bare = [j for j, code in enumerate(levels[-1]) if not code]
     if bare:
         msg = (
-            f"{what}: column {numbers[bare[0]] + 1} has numbers, but no header in "
+            f"{what}: column {shape.column(numbers[bare[0]])} has numbers, but no header in "
             f"{row_names([*shape.header])}"
         )
         raise InputError(msg)
@@ -348,7 +351,7 @@ def _check_repeats(
         for place, key in zip(places, zip(*levels, strict=True), strict=False):
             if key in seen:
                 msg = (
-                    f"{what}: {word} {seen[key] + 1} and {place + 1} both have the {one} "
+                    f"{what}: {word} {seen[key]} and {place} both have the {one} "
                     f"{' / '.join(dict.fromkeys(key))!r}; give each a {one} of its own"
                 )
                 raise InputError(msg)
@@ -360,9 +363,9 @@ def _listed(rows: Sequence[int]) -> str:
     return f"{word} {', '.join(str(i + 1) for i in rows)}"
 
 
-def _columns(columns: Collection[int]) -> str:
+def _columns(columns: Sequence[int]) -> str:
     word = "column" if len(columns) == 1 else "columns"
-    return f"{word} {', '.join(str(j + 1) for j in sorted(columns))}"
+    return f"{word} {', '.join(map(str, columns))}"
 
 
 def _are(rows: Sequence[int]) -> str:

@@ -87,7 +87,9 @@ def row_labels(
     ]
     doubles = _codes_beside_names(raw, names)
     for code, name in doubles.items():
-        told.append(f"column {code + 1} holds codes of the names in column {name + 1}")
+        told.append(
+            f"column {shape.column(code)} holds codes of the names in column {shape.column(name)}"
+        )
     raw = [column for j, column in enumerate(raw) if j not in doubles]
     names = [name for j, name in enumerate(names) if j not in doubles]
     down = _filled(raw)

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from csp.errors import InputError
+from csp.published.grids.heads import are_years, is_header, sparse_rows
 from csp.published.grids.kinds import Kinds, are_keys, is_number, is_scale, is_source
 
 _GAP = 2
 """Rows without numbers, such as the heading of a section, between the header and the numbers."""
 
 _ORDINAL = re.compile(r"[(\[]?([0-9]{1,3})[)\].]?")
-
-_TIMES = re.compile(r"\s*(?:years?|jahre?|ann[e\u00e9]e|a\u00f1o|anno|jaar|period|time)\s*", re.I)
 
 _GROUPS = re.compile(
     r"\b(?:ages?|alter\w*|size\w*|class\w*|groups?|gr\u00f6\u00dfe\w*|klasse\w*|band|brackets?|"
@@ -37,12 +36,19 @@ class Shape:
     labels : int
         Columns of labels; those of numbers follow up to `width`.
     width : int
+    columns : sequence of int
+        Where each column stands on the sheet, if some are left out.
     """
 
     header: range
     body: list[int]
     labels: int
     width: int
+    columns: Sequence[int] = ()
+
+    def column(self, j: int) -> int:
+        """Return the number of a column, from 1, as the sheet has it."""
+        return (self.columns[j] if self.columns else j) + 1
 
 
 def shape_of(texts: Sequence[Sequence[str]], what: str, kinds: Kinds) -> Shape:
@@ -51,7 +57,7 @@ def shape_of(texts: Sequence[Sequence[str]], what: str, kinds: Kinds) -> Shape:
     Raises
     ------
     InputError
-        If there is none; what was looked for is said.
+        If there is none; what was looked for is said. If a row may be one of numbers or a header.
     """
     # The first column holds labels, whatever they look like.
     marks = [[kinds.kind(text) for text in row[1:]] for row in texts]
@@ -67,26 +73,17 @@ def shape_of(texts: Sequence[Sequence[str]], what: str, kinds: Kinds) -> Shape:
         raise InputError(msg)
     typical = sorted(n for n in entries if n)[sum(n > 0 for n in entries) // 2]
     body = [i for i, n in enumerate(entries) if n and 2 * n >= typical]
-    below_none = not any(any(row[1:]) for row in texts[: body[0]])
-    # A number among names of columns of numbers is a name: 2019, Total.
-    cells = {j for i in body[1:] for j, kind in enumerate(marks[i]) if kind in ("number", "sign")}
-    named = below_none and any(
-        kind == "text" and j in cells for j, kind in enumerate(marks[body[0]])
+    headed = len(body) > 1 and is_header(
+        texts, body, _labels(texts, body[1:], kinds), kinds, what
     )  # fmt: skip
-    # So is one in a row without a label, such as a unit: "1 000".
-    named = named or (not texts[body[0]][0] and "text" in marks[body[0]])
-    if len(body) > 1 and (
-        named or _year_row(texts, body, kinds) or _scale_row(texts, body) or _step_row(texts, body)
-    ):
-        body = body[1:]
-    body_from = body[0]
+    body = body[1:] if headed else body
     width = max(len(row) for row in texts)
-    labels = 1
-    while labels < width and _is_label(texts, body, labels, kinds):
-        labels += 1
+    labels = _labels(texts, body, kinds)
     if labels >= width:
         msg = f"{what}: there are labels, but no numbers beside them"
         raise InputError(msg)
+    body = body if headed else [*sparse_rows(texts, body[0], labels, kinds), *body]
+    body_from = body[0]
     known = {*body}
     whole = [
         i for i in range(body_from, len(texts))
@@ -114,56 +111,13 @@ def _same_sign(row: Sequence[str], labels: int, typical: int) -> bool:
     return any(row[:labels]) and len(beside) >= max(2, typical) and len({*beside}) == 1
 
 
-def _year_row(texts: Sequence[Sequence[str]], full: Sequence[int], kinds: Kinds) -> bool:
-    """Whether the first row of numbers is a header of years.
-
-    Below another header the years must follow each other, in each of its groups, unless there is no
-    label before them, or one that says that they are years: a row of cells has a label of its own.
-    """
-    first = texts[full[0]]
-    numbers = [text for text in first[1:] if is_number(text)]
-    if len(numbers) < 2 or any(kinds.kind(text) == "sign" for text in first[1:]):
-        return False
-    if not all(text.isdecimal() and len(text) == 4 for text in numbers):
-        return False
-    years = [int(text) for text in numbers]
-    after = texts[full[0] + 1] if full[0] + 1 < len(texts) else []
-    words = [text for text in after[1:] if kinds.kind(text) == "text"]
-    if len(words) > 1 and not any(map(is_number, after[1:])):  # a level of the header below it
-        return 1900 <= min(years) <= max(years) <= 2100
-    if not any(any(row[1:]) for row in texts[: full[0]]):
-        return len({*years}) == len(years) and min(years) >= 1500 and max(years) <= 2200
-    if min(years) < 1900 or max(years) > 2100:
-        return False
-    bare = not first[0] and bool(after and after[0])
-    steps = [b - a for a, b in pairwise(years)]
-    return bare or bool(_TIMES.fullmatch(first[0])) or all(d == 1 or d <= -1 for d in steps)
-
-
-def _scale_row(texts: Sequence[Sequence[str]], full: Sequence[int]) -> bool:
-    """Whether the first row of numbers is a header of steps: ages, classes of size."""
-    first = [text for text in texts[full[0]][1:] if text]
-    above = texts[full[0] - 1] if full[0] else []
-    spans = not any(above[1:]) or any(
-        not above[j] for j, t in enumerate(texts[full[0]]) if j and t and j < len(above)
-    )
-    return is_scale(first) and spans
-
-
-def _step_row(texts: Sequence[Sequence[str]], full: Sequence[int]) -> bool:
-    """Whether the first row of numbers is a header of whole numbers, such as 0 1 2 3 children.
-
-    They have no label before them, or no header above them and count up from 0 or 1.
-    """
-    first = texts[full[0]]
-    numbers = [text for text in first[1:] if text]
-    if len(numbers) < 2 or not all(text.isdecimal() for text in numbers):
-        return False
-    steps = [b - a for a, b in pairwise(map(int, numbers))]
-    if not first[0]:
-        return all(step > 0 for step in steps) and bool(texts[full[1]][0])
-    counted = int(numbers[0]) < 2 and len(numbers) > 2 and all(step == 1 for step in steps)
-    return counted and not any(any(row[1:]) for row in texts[: full[0]])
+def _labels(texts: Sequence[Sequence[str]], body: Sequence[int], kinds: Kinds) -> int:
+    """Count the columns of labels: the first one, whatever it holds, and those behind it."""
+    width = max(len(row) for row in texts)
+    labels = 1
+    while labels < width and _is_label(texts, body, labels, kinds):
+        labels += 1
+    return labels
 
 
 def _is_label(
@@ -186,12 +140,6 @@ def _is_label(
         or are_years(column, head)
         or (is_scale(column) and (bool(_GROUPS.search(head)) or _come_back(keys)))
     )
-
-
-def are_years(column: Sequence[str], head: str) -> bool:
-    """Whether whole numbers below a header are years."""
-    years = all(text.isdecimal() and 1500 <= int(text) <= 2200 for text in column)
-    return years and bool(_TIMES.fullmatch(head))
 
 
 def _come_back(keys: Sequence[tuple[str, ...]]) -> bool:
@@ -224,6 +172,9 @@ def without_column_numbers(texts: Sequence[list[str]]) -> tuple[list[list[str]],
         follow = [b - a for a, b in pairwise(numbers)] == [1] * (len(numbers) - 1)
         # A label of its own would make it a row of cells.
         bare = filled[0][0] > 0 or (numbers[0] in (0, 1) and len(filled) > 2)
+        # Labels that count on are those of rows.
+        below = next((other for other in texts[i + 1 :] if any(other)), [""])
+        bare &= not (row[0].isdecimal() and below[0] == str(int(row[0]) + 1))
         above = any(sum(map(bool, other)) > 1 for other in texts[:i])
         if follow and all(text.isdecimal() for _, text in filled):
             # Below a heading that spans several columns they are headers: 0 1 2 3 children.

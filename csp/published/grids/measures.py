@@ -161,7 +161,7 @@ def named_columns(heads: Mapping[int, Sequence[str]], value: Sequence[str], what
 
 def left_out(
     texts: Sequence[Sequence[str]], body: Sequence[int], labels: Sequence[str],
-    heads: Mapping[int, Sequence[str]], what: str,
+    heads: Mapping[int, Sequence[str]], what: str, places: Mapping[int, int],
 ) -> dict[int, str]:  # fmt: skip
     """Find columns that cannot add up, and why.
 
@@ -176,6 +176,8 @@ def left_out(
         Columns of numbers and their headers, the innermost last.
     what : str
         For messages.
+    places : mapping of int to int
+        Their numbers on the sheet, for messages.
 
     Raises
     ------
@@ -213,8 +215,8 @@ def left_out(
             others = [h[-1] for k, h in heads.items() if k not in found and k not in doubtful]
             others = [*dict.fromkeys(others)] or [head[-1]]
             msg = (
-                f"{what}, column {j + 1}: {head[-1]!r} may be an average, which does not add up, "
-                "or a category, and no total shows which; name the columns of the cells with "
+                f"{what}, column {places[j]}: {head[-1]!r} may be an average, which does not add "
+                "up, or a category, and no total shows which; name the columns of the cells with "
                 + argument("value", ",".join(others))
             )
             raise InputError(msg)
