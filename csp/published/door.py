@@ -34,6 +34,9 @@ from csp.tables.hierarchies.totals import is_total
 _NAMELESS = re.compile(r"(?:Unnamed: |\.\.\.|_duplicated_)?[0-9]*")
 """What programs call a column of a file that has no name there."""
 
+_MOST_TITLES = 10
+"""Rows in which the names of the columns of a list are looked for, below a title."""
+
 _ROW = re.compile(r"^row ([0-9]+)(?=:)")
 _ROWS = re.compile(r"^rows ([0-9]+) and ([0-9]+)(?= are both)")
 
@@ -55,7 +58,7 @@ def read_published(asked: PublishedOptions) -> Published:
                 return _list(data, column_names(data), roles, told, lambda: _lines(grid_of(file)))
             except InputError:
                 rows = grid_of(file)
-                if not _without_footnotes(rows)[1]:
+                if not _without_footnotes(rows)[1] and not _titles(rows, roles, told):
                     raise
         rows = rows or grid_of(file)
         what = repr(str(file.path))
@@ -78,11 +81,13 @@ def read_published(asked: PublishedOptions) -> Published:
     told = replace(told, legend=legend_of(rows))
     if is_eurostat(rows):
         return _cross(read_eurostat(rows), roles, replace(told, marks=told.marks or "eurostat"))
-    if is_list(rows, told.signs) or (roles.by and not _crossed(rows, roles.by)):
-        plain, _ = without_margins(rows)
+    above = _titles(rows, roles, told)
+    if above or is_list(rows, told.signs) or (roles.by and not _crossed(rows, roles.by)):
+        plain, _ = without_margins(rows[above:])
         head = [sign_of(name) for name in plain[0]]
-        body, said = _without_footnotes(plain)
-        read = _list(_columns(body, what), head, roles, told, lambda: _lines(plain))
+        body, said = _without_footnotes(plain, above)
+        entries = _columns(body, what, above)
+        read = _list(entries, head, roles, told, lambda: _lines(plain, above))
         return replace(read, notes=(*said, *read.notes))
     return _cross(read_grid(rows, what, told.signs, headers_named(rows, roles.value)), roles, told)
 
@@ -184,13 +189,29 @@ def headers_named(rows: Sequence[Sequence[Any]], value: str | None) -> tuple[str
     return (value,) if whole else tuple(part.strip() for part in value.split(","))
 
 
-def _columns(rows: Sequence[Sequence[Any]], what: str) -> dict[str, list[Any]]:
+def _titles(rows: Sequence[Sequence[Any]], roles: Roles, told: Told) -> int:
+    """Count rows above a list with flags, or with the columns that are named: titles and blanks.
+
+    A column of flags is none of cells, wherever the list stands.
+    """
+    filled = [[text for item in row if (text := sign_of(item))] for row in rows[:_MOST_TITLES]]
+    top = next((k for k, texts in enumerate(filled) if len(texts) > 1), 0)
+    if not top:
+        return 0
+    named = {*roles.by} <= {*filled[top]} if roles.by else any(
+        are_flags(name) or name.casefold() in OTHERS for name in filled[top]
+    )  # fmt: skip
+    return top if named and is_list(rows[top:], told.signs) else 0
+
+
+def _columns(rows: Sequence[Sequence[Any]], what: str, above: int) -> dict[str, list[Any]]:
     names = [sign_of(name) for name in rows[0]]
     body = [row for row in rows[1:] if any(sign_of(item) for item in row)]
     wide = next((i for i, row in enumerate(body) if len(row) > len(names)), None)
     if wide is not None:
         msg = (
-            f"{what}, row {_lines(rows)[wide]}: more entries than the {len(names)} columns of row 1"
+            f"{what}, row {_lines(rows, above)[wide]}: more entries than the {len(names)} columns "
+            f"of row {above + 1}"
         )
         raise InputError(msg)
     return {
@@ -199,7 +220,7 @@ def _columns(rows: Sequence[Sequence[Any]], what: str) -> dict[str, list[Any]]:
 
 
 def _without_footnotes(
-    rows: Sequence[Sequence[Any]],
+    rows: Sequence[Sequence[Any]], above: int = 0
 ) -> tuple[Sequence[Sequence[Any]], tuple[str, ...]]:
     """Leave out what stands below a blank line under a list, one text in each row, and say so."""
     filled = [sum(map(bool, map(sign_of, row))) for row in rows]
@@ -208,15 +229,18 @@ def _without_footnotes(
     # A row right below the list may be a cell without a value.
     if blank is None or any(filled[last + 1 : blank]) or not any(filled[blank:]):
         return rows, ()
-    below = [i + 1 for i in range(blank, len(rows)) if filled[i]]
+    below = [above + i + 1 for i in range(blank, len(rows)) if filled[i]]
     few = f"row {below[0]}" if len(below) == 1 else f"rows {below[0]} to {below[-1]}"
     left = f"{few} below the list {'is' if len(below) == 1 else 'are'} left out as footnotes"
     return rows[:blank], (left,)
 
 
-def _lines(rows: Sequence[Sequence[Any]]) -> list[int]:
-    """Return the numbers that a spreadsheet shows beside the filled rows below the first one."""
-    return [i for i, row in enumerate(rows[1:], 2) if any(map(sign_of, row))]
+def _lines(rows: Sequence[Sequence[Any]], above: int = 0) -> list[int]:
+    """Return the numbers that a spreadsheet shows beside the filled rows below the first one.
+
+    `above` counts the rows that stand above that.
+    """
+    return [i for i, row in enumerate(rows[1:], above + 2) if any(map(sign_of, row))]
 
 
 def _list(

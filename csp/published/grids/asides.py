@@ -91,7 +91,7 @@ def left_aside(
         columns = {j: "" for j in numbers if j not in kept}
     else:
         columns = left_out(
-            texts, shape.body, down[-1], heads, what, {j: shape.column(j) for j in heads}
+            texts, shape.body, down, heads, what, {j: shape.column(j) for j in heads}
         )
         for why in dict.fromkeys(columns.values()):
             which = [j for j in columns if columns[j] == why]

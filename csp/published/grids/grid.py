@@ -14,7 +14,7 @@ from typing import Any
 from csp.errors import InputError, argument
 from csp.published.entries import sign_of
 from csp.published.grids.asides import left_aside, with_flags_beside
-from csp.published.grids.heads import are_years
+from csp.published.grids.heads import are_years, lone_units
 from csp.published.grids.kinds import Kinds, is_number, is_source
 from csp.published.grids.labels import plain_label, row_labels
 from csp.published.grids.layout import (
@@ -25,6 +25,7 @@ from csp.published.grids.layout import (
     without_column_numbers,
 )  # fmt: skip
 from csp.published.grids.margins import without_margins
+from csp.published.grids.measures import may_be_averages, never_adds_up
 from csp.published.names import FLAGS, VALUES, are_flags
 from csp.published.sums.of_which import are_of_which, is_of_which
 from csp.published.sums.structure import Printed
@@ -288,7 +289,13 @@ def _header(
     texts: Sequence[Sequence[str]], shape: Shape, what: str, flags: Collection[int]
 ) -> tuple[list[list[str]], list[list[str]], list[int]]:
     """Header rows, the codes of each level over each column of numbers, and these columns."""
-    head = [[*texts[i], *[""] * (shape.width - len(texts[i]))] for i in shape.header]
+    units = [
+        i for i in lone_units(texts, [*shape.header], shape.body, shape.labels)
+        if not never_adds_up(texts[i]) and not may_be_averages(texts[i])
+    ]  # fmt: skip
+    head = [
+        [*texts[i], *[""] * (shape.width - len(texts[i]))] for i in shape.header if i not in units
+    ]
     if not head:
         row = texts[shape.body[0]]
         first = next((text for text in row[1:] if is_number(text)), "1")

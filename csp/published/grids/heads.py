@@ -146,24 +146,42 @@ def tells_apart(
     return all(map(any, names)) and len({*names}) == len(names)
 
 
-def sparse_rows(texts: Sequence[Sequence[str]], first: int, labels: int, kinds: Kinds) -> list[int]:
-    """Rows of cells above `first`, the first one that is full of numbers: most of theirs are blank.
+def lone_units(
+    texts: Sequence[Sequence[str]], header: Sequence[int], body: Sequence[int], labels: int
+) -> list[int]:
+    """Rows of a header with one text that all columns share, such as a unit.
+
+    They stand below rows that tell the columns apart, and have no label.
+    """
+    return [
+        i for i in header
+        if sum(map(bool, texts[i])) == 1 and not any(texts[i][:labels])
+        and tells_apart(texts, i, body, labels)
+    ]  # fmt: skip
+
+
+def sparse_rows(
+    texts: Sequence[Sequence[str]], between: range, labels: int, kinds: Kinds
+) -> list[int]:
+    """Rows of cells above the first one that is full of numbers: most of theirs are blank.
 
     Parameters
     ----------
     texts : sequence of sequence of str
-    first : int
+    between : range
+        Rows above the one that is full, which ends it.
     labels : int
         Columns of labels.
     kinds : Kinds
     """
     found: list[int] = []
-    for i in range(first - 1, 0, -1):
+    for i in reversed(between):
         beside = [text for text in texts[i][labels:] if text]
         if not beside:
             continue
         plain = all(kinds.kind(text) in ("number", "sign") for text in beside)
-        if not (any(texts[i][:labels]) and plain and tells_apart(texts, i, [first], labels)):
+        above = tells_apart(texts, i, [between.stop], labels)
+        if not (plain and above and any(texts[i][:labels])):
             break
         found.insert(0, i)
     return found
@@ -214,6 +232,11 @@ def _rises(texts: Sequence[Sequence[str]], body: Sequence[int], labels: int) -> 
         and all(int(b) > int(a) for a, b in pairwise(numbers))
         and any(texts[body[1]][:labels])
     )
+
+
+def are_steps(column: Sequence[str], head: str) -> bool:
+    """Whether ranges below a header are ages or classes of size."""
+    return is_scale(column) and bool(_STEPS.fullmatch(head))
 
 
 def are_years(column: Sequence[str], head: str) -> bool:

@@ -10,6 +10,7 @@ from itertools import pairwise
 from csp.errors import InputError
 from csp.published.grids.heads import are_years, is_header, sparse_rows
 from csp.published.grids.kinds import Kinds, are_keys, is_number, is_scale, is_source
+from csp.tables.hierarchies.totals import is_total
 
 _GAP = 2
 """Rows without numbers, such as the heading of a section, between the header and the numbers."""
@@ -74,15 +75,15 @@ def shape_of(texts: Sequence[Sequence[str]], what: str, kinds: Kinds) -> Shape:
     typical = sorted(n for n in entries if n)[sum(n > 0 for n in entries) // 2]
     body = [i for i, n in enumerate(entries) if n and 2 * n >= typical]
     headed = len(body) > 1 and is_header(
-        texts, body, _labels(texts, body[1:], kinds), kinds, what
+        texts, body, max(_labels(texts, body, kinds), _labels(texts, body[1:], kinds)), kinds, what
     )  # fmt: skip
-    body = body[1:] if headed else body
+    begin, body = (body[0] + 1, body[1:]) if headed else (1, body)
     width = max(len(row) for row in texts)
     labels = _labels(texts, body, kinds)
     if labels >= width:
         msg = f"{what}: there are labels, but no numbers beside them"
         raise InputError(msg)
-    body = body if headed else [*sparse_rows(texts, body[0], labels, kinds), *body]
+    body = [*sparse_rows(texts, range(begin, body[0]), labels, kinds), *body]
     body_from = body[0]
     known = {*body}
     whole = [
@@ -134,6 +135,7 @@ def _is_label(
         return False
     above = [row[place] for row in texts[max(0, body[0] - 4) : body[0]] if place < len(row)]
     head = " ".join(above)
+    column = [text for text in column if not is_total(text)] or column
     keys = [tuple(texts[i][:place]) for i in rows]
     return (
         _are_codes(column, head)
@@ -144,7 +146,17 @@ def _is_label(
 
 def _come_back(keys: Sequence[tuple[str, ...]]) -> bool:
     """Whether labels do not tell rows apart: they come back, or stand once for several rows."""
-    return len({*keys}) < len(keys) or not all(key[-1] for key in keys)
+    last: tuple[str, ...] = ()
+    seen = set()
+    for key in keys:
+        if not any(key):
+            return True
+        first = next(j for j, text in enumerate(key) if text)
+        last = (*last[:first], *key[first:])  # the outer labels stand once for the inner ones
+        if last in seen:
+            return True
+        seen.add(last)
+    return False
 
 
 def _are_codes(column: Sequence[str], head: str) -> bool:

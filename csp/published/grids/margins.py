@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from csp.published.entries import sign_of
-from csp.published.grids.heads import are_years
+from csp.published.grids.heads import are_steps, are_years
 from csp.published.grids.kinds import SIGNS, are_keys, is_number
+from csp.tables.hierarchies.totals import is_total
 
 
 def without_margins(
@@ -81,9 +82,10 @@ def _are_labels(column: Sequence[Any]) -> bool:
     numbers = [text for text in texts if _is_cell(text)]
     if 2 * len(numbers) < len(texts) or len(numbers) == len(texts):
         return True
-    head = next(text for text in texts if text not in numbers)
+    first = next(k for k, text in enumerate(texts) if _is_cell(text))
+    head = next((text for text in reversed(texts[:first]) if not is_total(text)), "")
     codes = [text for text in numbers if is_number(text)]
-    return are_keys(head) or (bool(codes) and are_years(codes, head))
+    return are_keys(head) or are_steps(codes, head) or (bool(codes) and are_years(codes, head))
 
 
 def _is_cell(text: str) -> bool:

@@ -160,7 +160,7 @@ def named_columns(heads: Mapping[int, Sequence[str]], value: Sequence[str], what
 
 
 def left_out(
-    texts: Sequence[Sequence[str]], body: Sequence[int], labels: Sequence[str],
+    texts: Sequence[Sequence[str]], body: Sequence[int], down: Sequence[Sequence[str]],
     heads: Mapping[int, Sequence[str]], what: str, places: Mapping[int, int],
 ) -> dict[int, str]:  # fmt: skip
     """Find columns that cannot add up, and why.
@@ -170,8 +170,8 @@ def left_out(
     texts : sequence of sequence of str
     body : sequence of int
         Rows of numbers.
-    labels : sequence of str
-        Innermost label of each.
+    down : sequence of sequence of str
+        Their labels, one list for each level.
     heads : mapping of int to sequence of str
         Columns of numbers and their headers, the innermost last.
     what : str
@@ -186,8 +186,7 @@ def left_out(
         show which.
     """
     found = {j: why for j, head in heads.items() if (why := never_adds_up(head))}
-    totals = [k for k, label in enumerate(labels) if is_total(label)]
-    whole = totals[0] if len(totals) == 1 else None
+    whole = _whole(down)
     for j, head in heads.items():
         if are_keys(head[-1]) and j not in found and _name_rows(numbers_in(texts, body, j), whole):
             found[j] = "by the header they are codes or ranks, each of one row"
@@ -228,6 +227,15 @@ def left_out(
         ):  # fmt: skip
             found[j] = "the total lies among the other numbers, as an average does"
     return found
+
+
+def _whole(down: Sequence[Sequence[str]]) -> int | None:
+    """Row of the one total, if it is that of all rows: not below a heading of some of them."""
+    totals = [k for k, label in enumerate(down[-1]) if is_total(label)]
+    if len(totals) != 1:
+        return None
+    several = [level for level in down[:-1] if len({*level}) > 1]
+    return totals[0] if all(is_total(level[totals[0]]) for level in several) else None
 
 
 def _name_rows(column: Sequence[Decimal | None], whole: int | None) -> bool:

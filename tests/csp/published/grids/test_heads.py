@@ -62,3 +62,37 @@ def test_ranges_that_may_be_classes_are_asked_about() -> None:
 def test_rows_whose_labels_count_are_not_numbers_of_columns() -> None:
     rows = [["District", "Farms", "Trade"], [1, 2, 3], [2, "[c]", 6], [3, 4, "[c]"]]
     assert len(Release.from_frame(rows).pattern) == 6
+
+
+def test_a_unit_that_stands_once_below_two_header_rows_is_that_of_all() -> None:
+    head = [["", "Men", "", "Women", ""], ["Region", "Full", "All", "Full", "All"]]
+    body = [["Elm", 3, 5, "[c]", 9], ["Fir", "[c]", 7, 3, 8]]
+    plain = Release.from_frame([*head, *body])
+    united = Release.from_frame([*head, ["", "persons", "", "", ""], *body])
+    assert united.names == plain.names
+    assert [*united.labels] == [*plain.labels]
+    assert united.pattern.tolist() == plain.pattern.tolist()
+
+
+def test_a_first_row_with_few_numbers_below_a_header_of_ranges() -> None:
+    rows = [["No.", "0-14", "15-64", "65+"], [1, "", "", 7], [2, 11, 9, 4], [3, 2, "[c]", 0]]
+    release = Release.from_frame(rows)
+    assert (len(release.pattern), int(release.pattern.sum())) == (9, 3)
+    rows = [["Region", *"ABCDEF"], ["Ash", *[""] * 5, 12], ["Elm", 1, 2, 3, 4, 5, 6]]
+    assert len(Release.from_frame(rows).pattern) == 12
+
+
+def test_ranges_beside_labels_that_stand_once_are_cells() -> None:
+    rows = [["Region", "Sex", "Farms", "Trade"], ["Ash", "Men", "1-4", 13],
+            ["", "Women", "5-9", "[c]"], ["Elm", "Men", "10-19", 4],
+            ["", "Women", 90, 8]]  # fmt: skip
+    release = Release.from_frame(rows)
+    assert release.names == ("Region", "Sex", "columns")
+    assert len(release.pattern) == 8
+
+
+def test_a_total_among_years_leaves_them_labels() -> None:
+    rows = [["Region", "Year", "Farms", "Trade"], ["Ash", 2021, 4, 13], ["Ash", 2022, "[c]", 3],
+            ["Ash", "Total", 9, 16], ["Elm", 2021, 3, 4], ["Elm", 2022, 5, 6],
+            ["Elm", "Total", 8, 10]]  # fmt: skip
+    assert Release.from_frame(rows).names == ("Region", "Year", "columns")

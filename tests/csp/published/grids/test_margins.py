@@ -134,6 +134,29 @@ def test_rows_without_labels_keep_their_first_numbers() -> None:
         Release.from_frame(rows)
 
 
+@pytest.mark.parametrize("before", [[], [""]])
+@pytest.mark.parametrize("above", [[[]], [["Table 1"]], [["Table 1"], []], [[], ["of 2024"], []]])
+def test_flags_are_read_below_a_title(above, before, tmp_path) -> None:
+    head = ["region", "sector", "value", "status"]
+    body = [["N", "A", 4, "c"], ["N", "B", 5, ""], ["N", "Total", 9, ""]]
+    body += [["S", "A", 4, ""], ["S", "B", 5, ""], ["S", "Total", 9, ""]]
+    rows = [*above, *([*before, *row] for row in (head, *body))]
+    release = Release.from_frame(rows)
+    assert release.names == ("region", "sector")
+    assert release.pattern.tolist() == [True, *[False] * 5]
+    assert meaning(rows) == meaning([head, *body])
+    named = Release.from_frame(rows, ["region", "sector"], "value", status="status")
+    assert named.pattern.tolist() == release.pattern.tolist()
+    path = tmp_path / "list.csv"
+    path.write_text("".join(",".join(map(str, row)) + "\n" for row in rows))
+    named = Release.from_frame(path, ["region", "sector"], "value")
+    assert named.pattern.tolist() == release.pattern.tolist()
+    body[1][2] = "1e5e"
+    rows = [*above, *([*before, *row] for row in (head, *body))]
+    with pytest.raises(InputError, match="1e5e"):
+        Release.from_frame(rows)
+
+
 def test_a_list_may_have_empty_columns() -> None:
     assert is_list([["", "region", "sector", "n"], *(["", *row] for row in LIST[1:])])
     assert is_list([[*row, ""] for row in LIST])

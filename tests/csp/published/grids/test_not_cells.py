@@ -191,3 +191,11 @@ def test_an_average_without_a_name_shows_by_its_decimals_or_many_parts() -> None
         table = read_crosstab(rows)
         assert {label[-1] for label in table.labels} != {"size"}
         assert any("as an average does" in note for note in table.notes)
+
+
+def test_the_total_of_one_region_says_nothing_of_another() -> None:
+    rows = [["", "", "0-14", "15-64", "All"], ["Ash", "Men", 529, 121, 650],
+            ["", "Women", 698, 744, 1442], ["Elm", "Men", 77, 751, 828],
+            ["", "Women", "[c]", 611, 1122], ["", "Total", 588, 1362, 1950]]  # fmt: skip
+    release = Release.from_frame(rows)
+    assert {label[-1] for label in release.labels} == {"0-14", "15-64", "All"}
