@@ -208,6 +208,8 @@ def _records(
     if sum(map(_filled, head)) == 1 and width > 1:
         fail("row 1 has one entry and looks like a title")
     for place, name in enumerate(head):
+        if not _filled(name) and not any(_filled(_at(row, place)) for row in rows):
+            fail(f"column {letters(place)} is empty; take it out")
         if not _filled(name):
             fail(f"column {letters(place)} has entries, but cell {letters(place)}1 has no name")
         if not isinstance(name, str):

@@ -31,7 +31,7 @@ from csp.published.told import PublishedOptions, Roles, Told
 from csp.tables.columns import column_names, read_columns
 from csp.tables.hierarchies.totals import is_total
 
-_NAMELESS = re.compile(r"(?:Unnamed: |\.\.\.|_duplicated_)?[0-9]*")
+_NAMELESS = re.compile(r"(?:(?:Unnamed: |\.\.\.|_duplicated_)[0-9]+)?")
 """What programs call a column of a file that has no name there."""
 
 _MOST_TITLES = 10
@@ -78,6 +78,8 @@ def read_published(asked: PublishedOptions) -> Published:
         what = "the frame"
         if is_list(rows, told.signs):
             return _list(dict(zip(names, columns, strict=True)), names, roles, told)
+        # Beside the corner it is below a heading that spans several columns.
+        rows[0][1:] = ["" if _NAMELESS.fullmatch(name) else name for name in names[1:]]
     told = replace(told, legend=legend_of(rows))
     if is_eurostat(rows):
         return _cross(read_eurostat(rows), roles, replace(told, marks=told.marks or "eurostat"))

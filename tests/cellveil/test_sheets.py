@@ -152,6 +152,7 @@ def test_formulas_count_as_what_was_saved(tmp_path: Path) -> None:
         ([["Turnover 2026"], ["a", "b"], ["x", 1]], "row 1 has one entry and looks like a title"),
         ([["a", 2020, 2021], ["x", 1, 2]], "cell B1 holds a number or a date"),
         ([["a", None, "c"], ["x", 1, 2]], "column B has entries, but cell B1 has no name"),
+        ([[None, "a", "c"], [None, "x", 2]], "column A is empty; take it out"),
         ([["a", "a"], ["x", 1]], "two columns are named 'a'"),
         ([["a", "b"], ["x", 1], [None, None], ["y", 2]], "row 3 is blank and more follows"),
         ([["a", "b"], ["x", "#DIV/0!"]], "cell B2 holds the error #DIV/0!"),

@@ -82,6 +82,20 @@ def test_a_column_of_a_frame_without_name_and_entries(name, table) -> None:
     assert meaning({name: [None] * (len(table) - 1), **columns}) == meaning(table)
 
 
+def test_a_column_of_a_frame_that_is_named_by_a_year_stays() -> None:
+    frame = {"Region": ["Ash", "Elm"], "2020": [4, 5], "2021": [None, None], "Total": [9, 8]}
+    assert int(Release.from_frame(frame).pattern.sum()) == 2
+
+
+def test_headings_of_a_frame_span_columns_without_a_name() -> None:
+    frame = {
+        "Region": ["", "Ash", "Elm"], "Men": ["Full", 4, "[c]"], "Unnamed: 2": ["Part", 2, 5],
+        "Women": ["Full", 3, 6], "Unnamed: 4": ["Part", "[c]", 1],
+    }  # fmt: skip
+    release = Release.from_frame(frame)
+    assert (len(release.pattern), int(release.pattern.sum())) == (8, 2)
+
+
 def test_true_values_in_column_b() -> None:
     rows = [["Ward", "Women", "Men"], ["North", 3, 40], ["South", 30, 41], ["West", 25, 33]]
     moved = [["Births"], *([None, *row] for row in rows)]
