@@ -8,7 +8,7 @@ from os import SEEK_END
 from pathlib import Path
 from typing import Any
 
-from cellveil.io.sheets import grid_of_sheet, hidden_parts
+from cellveil.io.sheets.reading import grid_of_sheet, hidden_parts
 from cellveil.render.screen import say
 from cellveil.requests.option import made
 from cellveil.requests.source import Source, Written, is_workbook

@@ -10,7 +10,7 @@ import numpy as np
 
 from cellveil.io.published import read_public
 from cellveil.io.recoding import tree_of
-from cellveil.io.sheets import grid_of_sheet
+from cellveil.io.sheets.reading import grid_of_sheet
 from cellveil.requests.earlier import Earlier
 from cellveil.requests.publication import Publication, Signs
 from cellveil.requests.source import is_workbook

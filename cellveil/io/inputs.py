@@ -14,7 +14,7 @@ from typing import Any
 from cellveil.front import refuse
 from cellveil.io.crosstables import read_cross
 from cellveil.io.recoding import read_recodings, recoded_records, recoded_table
-from cellveil.io.sheets import Sheet, open_sheet
+from cellveil.io.sheets.reading import Sheet, open_sheet
 from cellveil.render.screen import say
 from cellveil.requests.requirements import Requirements
 from cellveil.requests.source import Source, is_workbook

@@ -8,7 +8,7 @@ from typing import Any
 
 from cellveil.front import refuse
 from cellveil.io.inputs import hierarchy_of
-from cellveil.io.sheets import grid_of_sheet, hidden_parts, own_hierarchies
+from cellveil.io.sheets.reading import grid_of_sheet, hidden_parts, own_hierarchies
 from cellveil.render.screen import say
 from cellveil.requests.option import flags_given
 from cellveil.requests.publication import Publication

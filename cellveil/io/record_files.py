@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from cellveil.io.sheets import open_sheet
+from cellveil.io.sheets.reading import open_sheet
 from cellveil.render.screen import say
 from cellveil.requests.source import Written, is_workbook
 from csp.tables.columns import read_whole

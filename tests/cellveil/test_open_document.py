@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from cellveil.cli.app import app
 from cellveil.io.inputs import read_table
-from cellveil.io.sheets import grid_of_sheet, hidden_parts, open_sheet
+from cellveil.io.sheets.reading import grid_of_sheet, hidden_parts, open_sheet
 from cellveil.requests.source import Source, Written
 from csp import InputError
 from tests.support.open_document import cell, row, save_ods

@@ -10,7 +10,7 @@ import pytest
 
 import csp
 from cellveil.io.inputs import read_table
-from cellveil.io.sheets import Sheet, open_sheet
+from cellveil.io.sheets.reading import Sheet, open_sheet
 from cellveil.requests.source import Source
 from csp.tables.columns import WholeFile, column_names, read_columns, read_whole
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from cellveil.cli.app import app
-from cellveil.io import sheets
+from cellveil.io.sheets import reading
 from cellveil.io.inputs import read_table
-from cellveil.io.sheets import hidden_parts, open_sheet
+from cellveil.io.sheets.reading import hidden_parts, open_sheet
 from cellveil.requests.source import Source, Written
 from csp import InputError, Table
 from tests.support.shared import examples
@@ -230,7 +230,7 @@ def test_a_sheet_is_read_once_for_all_that_is_asked_of_it(
 
 
 def test_the_rows_that_were_read_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sheets, "_TOLD", 10)
+    monkeypatch.setattr(reading, "_TOLD", 10)
     path = save(tmp_path / "data.xlsx", {"2026": [HEAD, *ROWS]})
     told: list[int] = []
     open_sheet(path, progress=told.append)

@@ -146,7 +146,7 @@ def _record(path: Path) -> Any:
 
 
 def _sheet(path: Path) -> Any:
-    from cellveil.io.sheets import open_sheet
+    from cellveil.io.sheets.reading import open_sheet
 
     return Table.from_microdata(open_sheet(path).columns(numbers=["v"]), ["a"], "v", decimals=2)
 

@@ -15,7 +15,7 @@ from attacks.published_audit import audit_published
 from attacks.published_findings import unavailable_cells
 from cellveil.app.work.records import Records
 from cellveil.io.files import write_json
-from cellveil.io.sheets import grid_of_sheet
+from cellveil.io.sheets.reading import grid_of_sheet
 from cellveil.report.published import audit_page
 from cellveil.requests.publication import Publication
 from cellveil.requests.source import is_workbook

@@ -10,7 +10,7 @@ from typing import Any
 from cellveil.io.crosstables import Recognised, recognise
 from cellveil.io.inputs import read_table
 from cellveil.io.published import read_public
-from cellveil.io.sheets import Sheet, open_sheet
+from cellveil.io.sheets.reading import Sheet, open_sheet
 from cellveil.requests.publication import Publication
 from cellveil.requests.source import Source, is_workbook
 from csp.release.release import Release

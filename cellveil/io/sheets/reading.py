@@ -12,8 +12,8 @@ from typing import Any, NoReturn
 
 from cellveil.front import refuse
 from cellveil.io.excel import HIERARCHIES
-from cellveil.io.open_document import letters
-from cellveil.io.workbooks import MOST_ROWS, Page, opened
+from cellveil.io.sheets.open_document import letters
+from cellveil.io.sheets.pages import MOST_ROWS, Page, opened
 from csp.published.entries import sign_of
 from csp.tables.columns import check_names
 from csp.tables.hierarchies.hierarchy import Hierarchy

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from zipfile import BadZipFile, ZipFile
 
 from cellveil.io.excel import check_excel
-from cellveil.io.open_document import check_unpacked, letters, open_document_pages
+from cellveil.io.sheets.open_document import check_unpacked, letters, open_document_pages
 from csp.errors import CellveilError, InputError
 from csp.formats.reading import regular_file
 

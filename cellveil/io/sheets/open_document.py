@@ -33,7 +33,7 @@ MOST_COLUMNS = 2**14
 
 @dataclass(slots=True, eq=False)
 class OpenDocumentPage:
-    """A sheet of an OpenDocument spreadsheet; see `cellveil.io.workbooks.Page`."""
+    """A sheet of an OpenDocument spreadsheet; see `cellveil.io.sheets.pages.Page`."""
 
     title: str
     most: int
