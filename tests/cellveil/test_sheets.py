@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from cellveil.cli.app import app
-from cellveil.io.sheets import reading
 from cellveil.io.inputs import read_table
+from cellveil.io.sheets import reading
 from cellveil.io.sheets.reading import hidden_parts, open_sheet
 from cellveil.requests.source import Source, Written
 from csp import InputError, Table
