@@ -191,6 +191,11 @@ def candidates_of(published: Generalised, known: Number, f: Any = "sum", d: Numb
     (m,) int64
         Row numbers from 0; none if no record of the file fits.
 
+    Raises
+    ------
+    InputError
+        If there are several aggregates, or d is not at least 0 and below 1.
+
     Examples
     --------
     >>> import microagg
@@ -206,7 +211,7 @@ def candidates_of(published: Generalised, known: Number, f: Any = "sum", d: Numb
         raise InputError(msg)
     low, high, unit = _published_ends(published, aggregates[0])
     value = exact(known) * unit
-    slack = exact(d) * abs(value)
+    slack = read_tolerance(d) * abs(value)
     least, most = -((slack - value) // 1), (value + slack) // 1
     return np.flatnonzero((low <= int(most)) & (high >= int(least)))
 

@@ -58,7 +58,7 @@ def listed(data: Any, value: str | None) -> Listed:
         of which sum is the value, size or count the number of contributors, and max the largest
         contribution.
     value : str, optional
-        Which of several values is meant.
+        Which of several values is meant, or which column of aggregates.
 
     Raises
     ------
@@ -73,12 +73,15 @@ def listed(data: Any, value: str | None) -> Listed:
             f"{type(data).__name__}"
         )
         raise InputError(msg)
+    aggregate = None
     if kind == "DataFrame":
+        aggregate = value if data.columns.nlevels == 1 else None
         data = _one_value(data, value)
     if kind == "DataFrame" and not any(name is not None for name in data.columns.names):
-        return _aggregates(data)
+        return _aggregates(data, aggregate)
     names = [*data.index.names]
     if kind == "DataFrame":
+        _check_across(data)
         names += data.columns.names
         for _ in range(data.columns.nlevels):
             data = data.stack(level=0, future_stack=True)
@@ -101,13 +104,31 @@ def _one_value(data: Any, value: str | None) -> Any:
         )
         raise InputError(msg)
     chosen = several[0] if value is None else value
-    if chosen not in several:
-        msg = f"the frame has no value {chosen!r}; there are {', '.join(map(repr, several))}"
-        raise InputError(msg)
+    _check_value(chosen, several)
     return data[chosen]
 
 
-def _aggregates(data: Any) -> Listed:
+def _check_value(chosen: str, there: Sequence[Any]) -> None:
+    if chosen not in there:
+        msg = f"the frame has no value {chosen!r}; there are {', '.join(map(repr, there))}"
+        raise InputError(msg)
+
+
+def _check_across(data: Any) -> None:
+    """Refuse codes across that are missing or occur twice, which pandas cannot list."""
+    for level, name in enumerate(data.columns.names):
+        gaps = np.flatnonzero(data.columns.get_level_values(level).isna())
+        if len(gaps):
+            msg = f"column {gaps[0] + 1}: the code of {name!r} is missing; fill it"
+            raise InputError(msg)
+    twice = data.columns.duplicated()
+    if twice.any():
+        label = data.columns[int(np.argmax(twice))]
+        msg = f"two columns of the frame have the code {label!r}; each may occur once"
+        raise InputError(msg)
+
+
+def _aggregates(data: Any, value: str | None) -> Listed:
     """Cells of a frame that has an aggregate in each column."""
     by = tuple(
         name if isinstance(name, str) else f"d{i}" for i, name in enumerate(data.index.names, 1)
@@ -123,10 +144,15 @@ def _aggregates(data: Any) -> Listed:
     for name in names:
         if name in _ROLES:
             roles[_ROLES[name]].append(name)
-    if len(names) == 1 and not roles["value"]:
-        roles = {"value": names, "count": [n for n in names if n in ("size", "count")], "top": []}
-    elif not roles["value"] and roles["count"]:
-        roles["value"] = roles["count"]
+    if value is None and len(names) == 1:
+        value = names[0]
+    if value is not None:
+        _check_value(value, names)
+        # The largest contributions are those to a sum; numbers of records are their own count.
+        top = roles["top"] if value in roles["value"] else []
+        others = [name for name in roles["count"] if name != value]
+        count = [value] if value in ("size", "count") else others
+        roles = {"value": [value], "count": count, "top": top}
     if len(roles["value"]) != 1 or len(roles["count"]) > 1:
         msg = (
             f"which of the columns {', '.join(map(repr, names))} holds the cells is open; call "
@@ -136,8 +162,8 @@ def _aggregates(data: Any) -> Listed:
     columns = _codes(data.index, by)
     wanted = {*roles["value"], *roles["count"], *roles["top"]}
     columns |= {n: np.asarray(data[n].array, dtype=object) for n in names if n in wanted}
-    count = roles["count"][0] if roles["count"] else None
-    return _listed(columns, by, roles["value"][0], count, tuple(roles["top"]))
+    counted = roles["count"][0] if roles["count"] else None
+    return _listed(columns, by, roles["value"][0], counted, tuple(roles["top"]))
 
 
 def _codes(index: Any, by: Sequence[str]) -> dict[str, NDArray[Any]]:

@@ -108,6 +108,29 @@ def test_margins_that_are_not_sums_are_refused():
         Table.from_frame(deep)
 
 
+@pytest.mark.parametrize("other", ["mean", "median", "std", "min", "max"])
+def test_an_aggregate_beside_counts_is_not_dropped(other):
+    parts = frame([("b", "z", True, 1), ("a", "y", True, 2)]).groupby("r").v.agg([other, "count"])
+    with pytest.raises(InputError, match=f"which of the columns '{other}', 'count' holds"):
+        Table.from_frame(parts)
+    told = Table.from_frame(parts, value="count")
+    assert told.counts
+    assert told.values.tolist() == [1, 1, 2]
+    with pytest.raises(InputError, match=f"no value 'v'; there are '{other}', 'count'"):
+        Table.from_frame(parts, value="v")
+
+
+def test_codes_across_are_there_and_occur_once():
+    data = frame([("b", "z", True, 1), ("a", "y", True, 2)]).astype({"s": str})
+    crossed = pd.crosstab(data.r, data.s)
+    doubled = pd.concat([crossed, crossed], axis=1).rename_axis(columns="s")
+    with pytest.raises(InputError, match="two columns of the frame have the code 'y'"):
+        Table.from_frame(doubled)
+    data.loc[0, "s"] = None
+    with pytest.raises(InputError, match="column 2: the code of 's' is missing"):
+        Table.from_frame(pd.crosstab(data.r, data.s, dropna=False))
+
+
 @pytest.mark.parametrize(
     ("data", "words"),
     [
