@@ -31,7 +31,7 @@ from csp.clock import Clock
 from csp.errors import CertificateError, InputError, OutOfTime, argument
 from csp.exact import Number
 from csp.mechanism import Mechanism
-from csp.names.calls import asked_as
+from csp.names.calls import asked_as, whole_number
 from csp.release.completion import complete
 from csp.release.release import Release
 from csp.rules.base import as_rule
@@ -140,9 +140,7 @@ def report(asked: AttackOptions) -> AttackReport:
         integer = mechanism.attacker_is_integer(table) if integer is None else integer
     elif mechanism is not None:
         check_callable(mechanism)
-    if asked.max_tables <= 0:
-        msg = f"max_tables must be a positive number of tables, got {asked.max_tables!r}"
-        raise InputError(msg)
+    whole_number("max_tables", asked.max_tables)
     setting = replace(
         asked, knowledge=tuple(asked.knowledge), others=tuple(asked.others), integer=integer
     )

@@ -13,7 +13,7 @@ from csp.errors import InputError, argument
 from csp.exact import MAX_VALUE, Bools, Ints, Number, ceil_fraction, exact, number_text
 from csp.formats.apriori import Statement
 from csp.formats.reading import as_object
-from csp.names.calls import check_choice
+from csp.names.calls import check_choice, check_flag
 from csp.problem.apriori import apply_apriori
 from csp.problem.problem import Problem
 from csp.rules import Manual, Rule, Sensitivity, as_rule
@@ -44,9 +44,8 @@ class Posing:
         object.__setattr__(self, "rules", as_rule(self.rules))
         for name in ("strict", "unions", "singletons", "integer"):
             given = getattr(self, name)
-            if not isinstance(given, (bool, np.bool_)) and (given is not None or name in _SURE):
-                msg = f"{name} must be True or False, got {given!r}"
-                raise InputError(msg)
+            if given is not None or name in _SURE:
+                check_flag(name, given)
         if self.width is not None:
             try:
                 negative = exact(self.width) < 0

@@ -66,7 +66,7 @@ def floats_of(column: NDArray[Any], name: str) -> Floats:
     large = np.abs(numbers) > _LARGEST
     if large.any():
         raise wrong_entry(int(np.argmax(large)), name, "is beyond 2**500; give it in a larger unit")
-    if 0 < np.ptp(numbers) < 1 / _LARGEST:
+    if len(numbers) and 0 < np.ptp(numbers) < 1 / _LARGEST:
         msg = f"the values of column {name!r} differ by less than 2**-500; give a smaller unit"
         raise InputError(msg)
     return numbers

@@ -27,6 +27,16 @@ class Variety:
     codes: Ints
 
 
+def check_diverse(diverse: object) -> None:
+    """Refuse a demand that does not say how many values a column must have."""
+    if diverse is not None and not isinstance(diverse, Mapping):
+        msg = (
+            f"{argument('diverse')} must say how many different values of each column are asked "
+            f"for, such as {{'illness': 2}}, not {diverse!r}"
+        )
+        raise InputError(msg)
+
+
 def with_contributors(
     diverse: Mapping[str, int] | None,
     contributor: str | None,
@@ -34,6 +44,7 @@ def with_contributors(
     attributes: Sequence[str] | None,
 ) -> Mapping[str, int] | None:
     """Ask for k different contributors, too."""
+    check_diverse(diverse)
     if contributor is None:
         return diverse
     if not isinstance(contributor, str):

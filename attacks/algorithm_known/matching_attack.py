@@ -24,7 +24,7 @@ from csp.clock import Clock, now
 from csp.errors import CellveilError, InputError, OutOfTime
 from csp.exact import MAX_VALUE, Bools, Number, ceil_fraction, exact, number_text
 from csp.mechanism import Mechanism
-from csp.names.calls import check_choice, each_named, expect
+from csp.names.calls import check_choice, each_named, expect, whole_number
 from csp.release.release import Release
 
 METHODS = ("auto", "hull", "values", "all", "sample", "reference")
@@ -154,10 +154,9 @@ def matching(
     (19, 16, [0, 1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 14, 15, 16, 17, 18])
     """
     check_choice("method", method, METHODS)
-    for name, number in (("max_tables", max_tables), ("draws", draws)):
-        if number <= 0:
-            msg = f"{name} must be a positive number of tables, got {number!r}"
-            raise InputError(msg)
+    whole_number("max_tables", max_tables)
+    whole_number("draws", draws)
+    whole_number("seed", seed, 0)
     options: dict[str, Any] = {
         "method": method, "width": width,
         "limits": _Limits(time_limit, max_tables, draws, seed),

@@ -23,6 +23,7 @@ from csp.clock import Clock
 from csp.errors import InputError
 from csp.exact import Bools, Floats, Ints
 from csp.mechanism import Mechanism
+from csp.names.calls import whole_number
 from csp.release.release import Release
 
 Chance = Callable[[Ints], Floats]
@@ -151,10 +152,10 @@ def posterior(
     Raises
     ------
     InputError
-        As `attacks.matching`, and if the mechanism is a function; under decoys, if the table is not
-        a network of counts with up to 64 cells that may be suppressed; if the fibre is larger than
-        `max_tables` and no draws are asked for; if no table drawn is a match; if the prior excludes
-        every match.
+        As `attacks.matching`, and if the mechanism is a function or the prior is not one; under
+        decoys, if the table is not a network of counts with up to 64 cells that may be suppressed;
+        if the fibre is larger than `max_tables` and no draws are asked for; if no table drawn is a
+        match; if the prior excludes every match.
     OutOfTime
         If the time limit passed: sums over a part of the tables are not probabilities. With
         `draws`, only if it passed before a table was drawn or those drawn were tested.
@@ -169,6 +170,11 @@ def posterior(
     Posterior(4 suppressed cells, exact)
     """
     clock = Clock.of(time_limit)
+    if draws is not None:
+        whole_number("draws", draws)
+    whole_number("seed", seed, 0)
+    whole_number("max_tables", max_tables)
+    whole_number("keys", keys)
     check_mechanism(
         mechanism, "posterior", "attacks.algorithm_safety (probabilities with and without it)"
     )

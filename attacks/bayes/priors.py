@@ -60,16 +60,24 @@ class PriorWeights:
     Raises
     ------
     InputError
-        If the prior gives anything else than one log weight for each value.
+        If the prior is not a function, or gives anything else than one log weight for each value.
     """
 
     def __init__(self, table: Table, cells: Ints, lower: Ints, upper: Ints, prior: Prior) -> None:
+        if not callable(prior):
+            msg = (
+                "prior must be uniform, normal_counts(mean, deviation) or a function of an int64 "
+                f"array, not {prior!r}"
+            )
+            raise InputError(msg)
         self._lower = lower
         self._inner = np.flatnonzero(~table.margins[cells])
         self._tables = []
         for e in self._inner.tolist():
             values = np.arange(lower[e], upper[e] + 1)
-            found = np.asarray(prior(values), dtype=np.float64)
+            given = np.asarray(prior(values))
+            numbers = given.dtype.kind in "biuf"
+            found = given.astype(np.float64) if numbers else np.full(1, np.nan)
             if found.shape != values.shape or np.isnan(found).any() or (found == np.inf).any():
                 msg = "the prior must give one log weight, finite or -inf, for each value"
                 raise InputError(msg)

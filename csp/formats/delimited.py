@@ -9,7 +9,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -254,14 +254,17 @@ def _scan(file: TextFile) -> _Scan:
             return chunk
         try:
             text = decoder.decode(chunk, final)
-        except UnicodeDecodeError as error:
+        except UnicodeError as error:  # of some encodings without saying where
             mend = f"declare another {argument('encoding')}"
             if file.encoding is None:
                 mend = (
                     f"declare its encoding ({argument('encoding', 'cp1252')} for Windows in "
                     "western Europe), or save it as UTF-8"
                 )
-            before = error.object[: error.start].decode(error.encoding, "ignore")
+            before = ""
+            if isinstance(error, UnicodeDecodeError):
+                with suppress(UnicodeError):
+                    before = error.object[: error.start].decode(error.encoding, "ignore")
             fail(before.encode(), f"not {encoding_name(encoding or '')} text; {mend}")
         return chunk if encoding == "utf-8" else text.encode("utf-8", "replace")
 

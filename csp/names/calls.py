@@ -11,6 +11,8 @@ from numbers import Integral
 from types import FunctionType, ModuleType
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
 
+import numpy as np
+
 from csp.errors import InputError
 from csp.names.guesses import ADVICE, argument_for
 
@@ -294,6 +296,18 @@ def check_known(
     unknown = next((one for one in given if one not in known), None)
     if unknown is not None:
         msg = f"{name} names {unknown!r}, which is not among the {kind}: {', '.join(known)}"
+        raise InputError(msg)
+
+
+def check_flag(name: str, value: object) -> None:
+    """Refuse an argument that has to be true or false and is neither.
+
+    Raises
+    ------
+    InputError
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        msg = f"{name} must be True or False, got {value!r}"
         raise InputError(msg)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 
 from csp.errors import InputError, NoContributors, argument
 from csp.exact import Bools, Number, number_text
+from csp.names.calls import check_flag
 from csp.rules.base import (
     Rule,
     counts_of,
@@ -72,6 +73,8 @@ class MinFrequency(Rule):
         )
 
     def __post_init__(self) -> None:
+        check_flag("zero_sensitive", self.zero_sensitive)
+        check_flag("weighted", self.weighted)
         set_parameter(self, "n", whole=True)
         set_parameter(self, "width")
         set_parameter(self, "margin", positive=False)
@@ -244,6 +247,12 @@ def _levels(margin: Number | None, width: Number | None) -> list[str]:
 
 def _cells(given: Any) -> tuple[Any, ...]:
     """Return a mask as a tuple of bool and labels as a tuple of tuples of str."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        msg = (
+            "Manual needs a list of labels (codes, or tuples of codes) or a bool mask, not "
+            f"{given!r}; put a single label into a list"
+        )
+        raise InputError(msg)
     cells = list(given)
     if cells and all(isinstance(c, (bool, np.bool_)) for c in cells):
         return tuple(bool(c) for c in cells)

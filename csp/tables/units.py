@@ -125,7 +125,8 @@ def to_units(
     Parameters
     ----------
     numbers : (n,) array
-        Integers, floats, or objects: Python numbers, Decimal, text; None and NaN are missing.
+        Integers, floats, or objects: Python numbers, Decimal, Fraction, text; None and NaN are
+        missing.
     decimals : int, optional
         Decimal places of the unit. None finds the smallest number of places, at most
         `MAX_DECIMALS`, at which every number is whole.
@@ -272,12 +273,31 @@ def _from_objects(
     for i, item in enumerate(array):
         if is_missing(item):
             raise _missing(i)
+        if isinstance(item, Fraction):
+            mantissa[i], places[i] = _from_fraction(item, i, decimals, rounded=rounded)
+            continue
         text = item if isinstance(item, str) else _text(item)
         found = known.get(text)
         if found is None:
             found = known[text] = _parse(text, i, decimals, rounded=rounded)
         mantissa[i], places[i] = found
     return mantissa, places
+
+
+def _from_fraction(
+    number: Fraction, index: int, decimals: int | None, *, rounded: bool
+) -> tuple[int, int]:
+    """Digits and decimal places of a fraction, trailing zeros dropped."""
+    places = MAX_DECIMALS if decimals is None else decimals
+    units = number * 10**places
+    if units.denominator != 1 and not (rounded and decimals is not None):
+        raise _too_long(index, decimals)
+    digits = round(units)
+    while places and digits % 10 == 0:
+        digits, places = digits // 10, places - 1
+    if abs(digits) > MAX_VALUE:
+        raise _too_large(index, places)
+    return digits, places
 
 
 def _text(item: Any) -> str:
@@ -305,18 +325,7 @@ def _parse(
             if abs(units) > MAX_VALUE:
                 raise _too_large(index, decimals or 0)
             return units, decimals or 0
-        option = argument("round", value=True, option="--round")
-        fix = f"{option} rounds numbers to that many"
-        if decimals is None:
-            fix = (
-                f"say how many count ({argument('decimals', 2)}); where numbers have more than "
-                f"the error of computing, {option} beside it rounds them"
-            )
-        what = f"has more than {limit} decimal places"
-        raise NotUnits(
-            index, f"the number {what}; {fix}",
-            in_weight=f"the weight {what}; round the weights, to 6 places for instance", long=True,
-        )  # fmt: skip
+        raise _too_long(index, decimals)
     if abs(digits) > MAX_VALUE:
         raise _too_large(index, places)
     return digits, places
@@ -371,6 +380,21 @@ def _rescale(mantissa: Ints, places: Ints, scale: int) -> Ints:
 def _missing(index: int, *, gap: bool = True) -> NotUnits:
     reason = "the number is missing (empty, NaN or infinite); fill it or drop it"
     return NotUnits(index, reason, missing=gap)
+
+
+def _too_long(index: int, decimals: int | None) -> NotUnits:
+    option = argument("round", value=True, option="--round")
+    fix = f"{option} rounds numbers to that many"
+    if decimals is None:
+        fix = (
+            f"say how many count ({argument('decimals', 2)}); where numbers have more than "
+            f"the error of computing, {option} beside it rounds them"
+        )
+    what = f"has more than {MAX_DECIMALS if decimals is None else decimals} decimal places"
+    return NotUnits(
+        index, f"the number {what}; {fix}",
+        in_weight=f"the weight {what}; round the weights, to 6 places for instance", long=True,
+    )  # fmt: skip
 
 
 def _too_large(index: int, scale: int) -> NotUnits:

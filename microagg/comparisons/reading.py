@@ -56,7 +56,7 @@ def read_two(original: Any, masked: Any, attributes: Sequence[str] | None) -> Tw
     ------
     InputError
         If an attribute is unknown in one of the files, or holds something else than numbers (file,
-        row and column named), or there is none to compare.
+        row and column named), or there is none to compare, or a file has no records.
     """
     library = original.library if isinstance(original, Records) else library_of(original)
     files = {"original": columns_of(original), "masked file": columns_of(masked)}
@@ -88,6 +88,10 @@ def read_two(original: Any, masked: Any, attributes: Sequence[str] | None) -> Tw
         msg = "the files have no column of numbers in common"
         marks = [why for why in left_out.values() if "decimal" in why]
         raise InputError(f"{msg}: {marks[0]}" if marks else f"{msg}; name their columns alike")
+    empty = next((which for which, columns in found.items() if not len(columns[0])), None)
+    if empty is not None:
+        msg = f"the {empty} has no records; give at least one"
+        raise InputError(msg)
     one, two = (np.column_stack(columns) for columns in found.values())
     return TwoFiles(tuple(kept), tuple(left_out), one, two, library if library in LIBRARIES else "")
 

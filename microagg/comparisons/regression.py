@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,12 +64,19 @@ def regressions_of(
         too few records.
     """
     here = argument("regressions", option="--regress")
+    if asked is not None and (
+        not isinstance(asked, Mapping)
+        or not all(isinstance(given, Iterable) for given in asked.values())
+    ):
+        msg = (
+            f"{here} must say which columns explain each response, such as "
+            f"{{'pay': ['age', 'rent']}}, not {asked!r}"
+        )
+        raise InputError(msg)
     for response, given in (asked or {}).items():
         explained = (given,) if isinstance(given, str) else tuple(dict.fromkeys(given))
         columns = [response, *explained]
-        check_known(
-            argument("regressions", option="--regress"), columns, files.names, "columns of numbers"
-        )
+        check_known(here, columns, files.names, "columns of numbers")
         if response in explained or not explained:
             what = "is explained by itself" if explained else "has nothing that explains it"
             msg = f"{here}: {response!r} {what}; name other columns"

@@ -21,7 +21,7 @@ from microagg.compliance.suppress import Suppress
 from microagg.partitions.partition import Partition, check_means
 from microagg.records import check_k, records_to_mask
 from microagg.scaling import scaled
-from microagg.variety import varieties_of
+from microagg.variety import check_diverse, varieties_of
 
 WAYS: dict[str, type[Way]] = {way.name: way for way in (Suppress, Grow, Merge, Drop, Optimise)}
 
@@ -121,6 +121,7 @@ def comply(
     """
     way = _way(method)
     clock = Clock.of(time_limit)
+    check_diverse(diverse)
     if partition is not None and partition.keys and way.name != "suppress":
         msg = (
             f"the partition was made {argument('within')} {', '.join(partition.keys)}, and "

@@ -94,7 +94,9 @@ class RecordLinkage(Frozen):
         """
         order, starts = in_clusters(self.choices)
         equal = np.split(order, starts[1:])
-        drawn = np.random.default_rng(seed).integers(0, self.nearest).tolist()
+        drawn = (
+            np.random.default_rng(whole_number("seed", seed, 0)).integers(0, self.nearest).tolist()
+        )
         links = np.empty(len(drawn), np.int64)
         for person, (pool, place) in enumerate(zip(self.pools, drawn, strict=True)):
             # The place among the records of all groups of the pool, one group after the other.
@@ -107,7 +109,7 @@ class RecordLinkage(Frozen):
 
     def simulate(self, runs: int = 100, seed: int = 0) -> Floats:
         """Share of right links in runs whose ties are broken at random, shape (runs,)."""
-        random = np.random.default_rng(seed)
+        random = np.random.default_rng(whole_number("seed", seed, 0))
         within = self.nearest[self.right]
         hits = [(random.integers(0, within) == 0).sum() for _ in range(whole_number("runs", runs))]
         return np.array(hits, np.float64) / len(self.right)

@@ -10,10 +10,12 @@ data swapping, section III, Definition 3, Equation 1 and Examples 4 to 6.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from itertools import permutations
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from csp.clock import Clock
 from csp.errors import InputError, OutOfTime
 from csp.exact import Bools, Floats, Ints
+from csp.names.calls import whole_number
 from microagg.records import Frozen
 
 EXACT = 3_000_000
@@ -110,8 +113,8 @@ def linkage_posterior(
     Raises
     ------
     InputError
-        If a likelihood is negative or not finite, there are more records than persons, no
-        matching is possible, or a function has more than a million of them.
+        If a likelihood is not a finite number of at least 0, there are more records than persons,
+        no matching is possible, or a function has more than a million of them.
     OutOfTime
         If not all draws were made in time.
 
@@ -137,6 +140,8 @@ def linkage_posterior(
     >>> str(linkage_posterior([[9], [1]]).worst)
     '9/10'
     """
+    whole_number("draws", draws)
+    whole_number("seed", seed, 0)
     if callable(likelihood):
         if shape is None:
             msg = "a function of matchings needs shape=(persons, records)"
@@ -165,7 +170,10 @@ def linkage_posterior(
 
 
 def _checked_shape(shape: tuple[int, int]) -> tuple[int, int]:
-    persons, records = shape
+    if not isinstance(shape, Sequence) or len(shape) != 2:
+        msg = f"shape must be two numbers, (persons, records), not {shape!r}"
+        raise InputError(msg)
+    persons, records = (whole_number("each number of shape", number, 0) for number in shape)
     if not 1 <= records <= persons:
         msg = (
             f"{records} records of {persons} persons: each record has a person of its own; give "
@@ -173,6 +181,13 @@ def _checked_shape(shape: tuple[int, int]) -> tuple[int, int]:
         )
         raise InputError(msg)
     return persons, records
+
+
+def _checked_weight(value: Any, of: str) -> Fraction:
+    if not isinstance(value, (Real, Decimal)) or not math.isfinite(value) or value < 0:
+        msg = f"the likelihood of {of} must be a finite number of at least 0, got {value!r}"
+        raise InputError(msg)
+    return Fraction(value)
 
 
 def _checked(given: ArrayLike) -> NDArray[Any]:
@@ -183,13 +198,7 @@ def _checked(given: ArrayLike) -> NDArray[Any]:
         raise InputError(msg)
     _checked_shape(weights.shape)
     for (i, j), value in np.ndenumerate(weights):
-        if not math.isfinite(value) or value < 0:
-            msg = (
-                f"the likelihood of person {i} and record {j} must be finite and at least 0, got "
-                f"{value!r}"
-            )
-            raise InputError(msg)
-        weights[i, j] = Fraction(value)
+        weights[i, j] = _checked_weight(value, f"person {i} and record {j}")
     for j in range(weights.shape[1]):
         # A record's scale is in every matching alike.
         scale = math.lcm(*(value.denominator for value in weights[:, j]))
@@ -302,16 +311,10 @@ def _listed(
     columns = np.arange(records)
     total = Fraction(0)
     for matching in permutations(range(persons), records):
-        weight = likelihood(matching)
-        if not math.isfinite(weight) or weight < 0:
-            msg = (
-                f"the likelihood of persons {matching} must be finite and at least 0, got "
-                f"{weight!r}"
-            )
-            raise InputError(msg)
+        weight = _checked_weight(likelihood(matching), f"persons {matching}")
         if weight:
-            total += Fraction(weight)
-            found[matching, columns] += Fraction(weight)
+            total += weight
+            found[matching, columns] += weight
     if not total:
         msg = "the function gives likelihood 0 to every matching"
         raise InputError(msg)

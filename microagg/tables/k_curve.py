@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from csp.clock import Clock
 from csp.errors import InputError
+from csp.names.calls import whole_number
 from csp.rules import Rule
 from microagg.partitions.contributors import joined_to_k
 from microagg.partitions.methods.mdav import mdav_labels
 from microagg.partitions.partition import Partition
-from microagg.records import check_k, read_records
+from microagg.records import read_records
 from microagg.scaling import scaled
 from microagg.tables.risk import judged
 
@@ -101,18 +102,22 @@ def k_curve(
     4 41.0 0
     """
     clock = Clock.of(time_limit)
+    if isinstance(ks, str) or not isinstance(ks, Iterable):
+        msg = f"ks must be several whole numbers, such as [2, 3, 5], not {ks!r}"
+        raise InputError(msg)
+    wanted = [whole_number("each of ks", k, 2) for k in ks]
     records = read_records(X, contributor=contributor)
     if records.n < 4:
         msg = f"{records.n} records make no two clusters of 2; a curve needs at least 4"
         raise InputError(msg)
     points = scaled(records, scale, constant=constant)
     found = []
-    for k in ks:
+    for k in wanted:
         if k > min(records.n // 2, records.contributors):
             continue
         if clock.over:
             break
-        labels = mdav_labels(points, check_k(k, records.n, 2))
+        labels = mdav_labels(points, k)
         labels = joined_to_k(points, labels, records.contributor, k)
         partition = Partition.of(records, labels, k, "MDAV")
         sensitive = None

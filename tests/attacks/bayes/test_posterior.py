@@ -169,6 +169,14 @@ def test_priors_and_limits_that_leave_nothing_are_refused() -> None:
         posterior(release, MECHANISM, prior=lambda v: np.zeros(3))
     with pytest.raises(InputError, match="give draws="):
         posterior(release, MECHANISM, max_tables=2)
+    for wrong in ({"draws": 0}, {"draws": -1}, {"draws": 1.5}, {"seed": -1}, {"max_tables": "9"}):
+        with pytest.raises(InputError, match=f"{next(iter(wrong))} must be a whole number"):
+            posterior(release, MECHANISM, **wrong)  # type: ignore[arg-type]
+    for unknown in ("normal", None):
+        with pytest.raises(InputError, match="prior must be uniform, normal_counts"):
+            posterior(release, MECHANISM, prior=unknown)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="one log weight"):
+        posterior(release, MECHANISM, prior=lambda v: np.full(len(v), "a"))
     with pytest.raises(InputError, match="above 0 and at most 1"):
         posterior(release, MECHANISM).shortest(1.5)
 

@@ -182,6 +182,10 @@ def test_encodings(tmp_path: Path) -> None:
     for wrong in ("rot13", "no", "a\0"):
         with pytest.raises(InputError, match="not a text encoding"):
             TextFile(path, encoding=wrong)
+    put(path, b"region,n\nNorth,1\nSouth,2\n")
+    for wrong in ("utf-16", "utf-32", "utf-32-le", "punycode"):
+        with pytest.raises(InputError, match=rf"(?i)'.*', line \d+: not {wrong} text"):
+            columns(path, encoding=wrong)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from dataclasses import MISSING, fields
 from fractions import Fraction
 from math import ceil
 
@@ -11,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
+import csp.rules
 from csp.errors import InputError
 from csp.exact import UNBOUNDED
 from csp.rules import (
@@ -147,8 +150,24 @@ def test_manual_by_label_and_by_mask() -> None:
         Manual(["nowhere"])(table)
     with pytest.raises(InputError, match="mask of 2 cells"):
         Manual([True, False])(table)
-    with pytest.raises(InputError, match="labels"):
-        Manual([3])
+    for wrong in ([3], "c1", None):
+        with pytest.raises(InputError, match="labels"):
+            Manual(wrong)  # type: ignore[arg-type]
+
+
+def test_flags_of_rules_are_true_or_false() -> None:
+    flags = []
+    for kind in {rule for rule in vars(csp.rules).values() if inspect.isclass(rule)} - {Rule}:
+        if issubclass(kind, Rule):
+            needed = {f.name: 3 for f in fields(kind) if f.default is MISSING}  # type: ignore[arg-type]
+            named = [f.name for f in fields(kind) if f.type == "bool"]  # type: ignore[arg-type]
+            flags += [(kind, needed, name) for name in named]
+    assert {name for _, _, name in flags} >= {"weighted", "zero_sensitive"}
+    for kind, needed, name in flags:
+        assert getattr(kind(**needed, **{name: True}), name) is True
+        for wrong in ("no", 1, None):
+            with pytest.raises(InputError, match=f"{name} must be True or False, got {wrong!r}"):
+                kind(**needed, **{name: wrong})
 
 
 def test_lower_level_stops_at_the_lower_bound() -> None:

@@ -184,6 +184,23 @@ def test_what_is_no_number_is_refused(bad):
     assert caught.value.index == 1
 
 
+def test_fractions_are_read_exactly_or_refused_as_numbers():
+    numbers = np.array([Fraction(1, 2), Fraction(-3, 8), Fraction(20), 1, "0.25"], object)
+    units, scale = to_units(numbers)
+    assert (units.tolist(), scale) == ([500, -375, 20000, 1000, 250], 3)
+    for endless in (Fraction(1, 3), Fraction(1, 2**10)):
+        with pytest.raises(NotUnits, match="the number has more than 9 decimal places") as caught:
+            to_units(np.array([1, endless], object))
+        assert caught.value.long
+    with pytest.raises(NotUnits, match="more than 2 decimal places"):
+        to_units(numbers, 2)
+    assert to_units(np.array([Fraction(2, 3), Fraction(1, 8)], object), 2, rounded=True)[
+        0
+    ].tolist() == [67, 12]
+    with pytest.raises(NotUnits, match=r"beyond 2\*\*53"):
+        to_units(np.array([Fraction(2**60 + 1, 2)], object))
+
+
 def test_narrow_floats_stand_for_their_own_shortest_text():
     units, scale = to_units(np.array([0.1, 2.5], np.float32))
     assert (units.tolist(), scale) == ([1, 25], 1)

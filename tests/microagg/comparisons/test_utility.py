@@ -244,6 +244,12 @@ def test_wrong_calls(tmp_path):
             microagg.utility(DATA, DATA, **words)
     with pytest.raises(InputError, match="no column of numbers in common"):
         microagg.utility(DATA, {"x": [1, 2]})
+    for empty, which in (((DATA, DATA[:0]), "masked file"), (({"age": []}, DATA), "original")):
+        with pytest.raises(InputError, match=f"the {which} has no records"):
+            microagg.utility(*empty)
+    for wrong in (["pay"], {"pay": 5}):
+        with pytest.raises(InputError, match="which columns explain each response"):
+            microagg.utility(DATA, DATA, regressions=wrong)
     written = tmp_path / "masked.csv"
     written.write_text("sex;pay\nf;1.500\nm;2.250\n")  # thousands, or decimals
     with pytest.raises(

@@ -170,6 +170,7 @@ def test_too_many_groups_to_decide(monkeypatch):
         ({"most": 3, "n": 11}, "most=4"),
         ({"diverse": {"town": 2}}, "not among the attributes: pay, branch"),
         ({"diverse": {"branch": 1}}, "at least 2, not 1"),
+        ({"diverse": "branch"}, "how many different values of each column are asked for"),
         ({"diverse": {"branch": 4}, "most": 3}, "at most 3 records cannot have 4"),
         ({"partition": 6, "most": 5}, "cluster of 6 records, more than"),
         ({"partition": 3, "diverse": {"branch": 3}, "method": "suppress"}, "fewer than 3"),

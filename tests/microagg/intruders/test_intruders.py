@@ -150,6 +150,8 @@ def test_files_that_cannot_be_linked_are_refused():
         (lambda: link_records(data, data, attributes=["a"], rows=[0, 1]), "one row number"),
         (lambda: link_records(data, data, attributes=["a"], rows=[0, 1, 1]), "different numbers"),
         (lambda: link_records(data, data, attributes=["a"]).simulate(0), "runs must be"),
+        (lambda: link_records(data, data, attributes=["a"]).simulate(seed=-1), "seed must be"),
+        (lambda: link_records(data, data, attributes=["a"]).links(-1), "seed must be"),
     ):
         with pytest.raises(InputError, match=words):
             call()
@@ -555,6 +557,8 @@ def test_several_aggregates_and_functions_are_counted():
         (lambda: aggregate_attack(units, published, d=1), "d must be at least 0"),
         (lambda: aggregate_attack(units[:, :2], published), "3 attributes"),
         (lambda: candidates_of(published, 3, both), "give one aggregate"),
+        (lambda: candidates_of(published, 3, d=1), "d must be at least 0 and below 1"),
+        (lambda: candidates_of(published, 3, d=-1), "d must be at least 0 and below 1"),
     ):
         with pytest.raises(InputError, match=words):
             call()

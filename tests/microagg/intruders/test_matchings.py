@@ -143,6 +143,8 @@ def test_bounds_of_draws_never_promise_more_than_there_is() -> None:
         ([[1, 0], [1, 0]], "record 1 cannot be of any person"),
         ([[0, 0, 1], [0, 0, 1], [1, 1, 1]], "no matching"),
         ([1, 2], "persons by records"),
+        ([[None]], "person 0 and record 0 must be a finite number of at least 0, got None"),
+        ([["a"]], "got 'a'"),
     ],
 )
 def test_what_is_no_likelihood_is_refused(weights: Any, message: str) -> None:
@@ -155,3 +157,9 @@ def test_functions_of_too_many_matchings_are_refused() -> None:
         linkage_posterior(lambda _: 1, (10, 10))
     with pytest.raises(InputError, match="shape"):
         linkage_posterior(lambda _: 1)
+    with pytest.raises(InputError, match=r"shape must be two numbers, \(persons, records\)"):
+        linkage_posterior(lambda _: 1, 2)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"persons \(0,\) must be a finite number"):
+        linkage_posterior(lambda _: None, (2, 1))
+    with pytest.raises(InputError, match="draws must be a whole number"):
+        linkage_posterior([[1]], draws=0)

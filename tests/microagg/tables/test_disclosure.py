@@ -175,3 +175,9 @@ def test_a_rule_that_reads_more_than_memory_holds_is_refused() -> None:
     data = {"pay": list(range(9))}
     with pytest.raises(InputError, match="a rule reads 1000000000000 contributions"):
         microagg.disclosure(data, microagg.mdav(data, 3), "NK(1000000000000,50%)")
+
+
+@pytest.mark.parametrize("ks", [2, "2", ["2"], [None], [1]])
+def test_a_curve_is_of_several_whole_numbers(ks) -> None:
+    with pytest.raises(InputError, match=r"ks must be (several|a) whole number"):
+        microagg.k_curve({"pay": list(range(9))}, ks=ks)
