@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import cellveil
-from cellveil.front import explained, refuse
+from cellveil.front import check_folder, explained, refuse
 from cellveil.io.files import check_outputs, result_columns, write_json
 from cellveil.io.inputs import read_known, read_table
 from cellveil.io.results import FOREIGN, FORMATS, check_form, timeless, write_result
@@ -78,13 +78,18 @@ def run_job(
     Raises
     ------
     InputError
-        For data that cannot be read as tables; job and table are named.
+        For data that cannot be read as tables, and folders of results or of the history that
+        cannot be made; job and table are named.
     Unprotectable, OutOfTime
         As `csp.protect`.
     """
     _check_forms(job)
-    places = _places(job)
     past = Archive.of(job) if archive is None else archive
+    with naming(f"{job.path.name}, [output]"):
+        check_folder(job.folder)
+        if past.folder is not None and past.store:
+            check_folder(past.folder)
+    places = _places(job)
     with naming(job.path.name):
         inputs = Inputs.of((*job.inputs, *past.files))
     groups = job.groups

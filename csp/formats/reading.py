@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
-from csp.errors import InputError
+from csp.errors import InputError, argument
 from csp.exact import read_whole
 
 MAX_BYTES = 2**30
@@ -143,25 +143,30 @@ def read_text(
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
-def decoded(raw: bytes, path: str | os.PathLike[str], *, windows: bool = False) -> str:
+def decoded(
+    raw: bytes, path: str | os.PathLike[str], *, windows: bool = False, encoding: str | None = None
+) -> str:
     """Text of the content of a file, with its own line ends.
 
-    Parameters and errors are those of `read_text`.
+    Parameters and errors are those of `read_text`; an `encoding` is one that was declared.
     """
-    encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    found = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    found = encoding or found
     try:
-        text = raw.decode(encoding)
-    except UnicodeDecodeError as error:
+        text = raw.decode(found)
+    except UnicodeError as error:
         text = ""
         if windows:
             with suppress(UnicodeDecodeError):
                 text = raw.decode("cp1252")
         if not text:
-            line = len(re.findall(rb"\r\n?|\n", raw[: error.start])) + 1
-            kinds = (
-                "neither UTF-8 nor Windows-1252" if windows else f"not {encoding_name(encoding)}"
-            )
-            msg = f"{str(path)!r}, line {line}: {kinds} text; save the file as UTF-8"
+            start = error.start if isinstance(error, UnicodeDecodeError) else 0
+            line = len(re.findall(rb"\r\n?|\n", raw[:start])) + 1
+            kinds = "neither UTF-8 nor Windows-1252" if windows else f"not {encoding_name(found)}"
+            mend = "save the file as UTF-8"
+            if encoding is not None:
+                mend = f"declare another {argument('encoding')}"
+            msg = f"{str(path)!r}, line {line}: {kinds} text; {mend}"
             raise InputError(msg) from error
     if "\0" in text:
         line = len(re.findall(r"\r\n?|\n", text[: text.index("\0")])) + 1

@@ -143,7 +143,7 @@ def grid_of(file: TextFile) -> list[list[str]]:
 
 def grid_of_bytes(raw: bytes, file: TextFile) -> list[list[str]]:
     """Rows of a part of a text file that is in memory; see `grid_of`."""
-    text = raw.decode(file.encoding) if file.encoding else decoded(raw, file.path)
+    text = decoded(raw, file.path, encoding=file.encoding)
     best: list[list[str]] = []
     most = -1
     tabs = str(file.path).lower().removesuffix(".gz").endswith(".tsv")
