@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn, get_args
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -57,21 +57,28 @@ def made_ready(command: Any, name: str) -> Any:
         leaf.params += _switches(json="summary" in {param.name for param in leaf.params})
         # An example is one line, to be copied: the mark keeps the parser from wrapping it.
         leaf.help = (leaf.help or "").replace("\n\n$ ", "\n\n\b\n$ ")
-        leaf.parse_args = _each_once(leaf)
+        leaf.parse_args = _checking(leaf)
     return command
 
 
-def _each_once(leaf: Any) -> Callable[[Any, list[str]], Any]:
-    """Return how a command reads its arguments, where the last of several would count in silence.
+def _checking(leaf: Any) -> Callable[[Any, list[str]], Any]:
+    """Return how a command reads its arguments, where some would be misread in silence.
 
-    Switches may come back: they say the same again, or the opposite.
+    Of several the last would count. Switches may come back: they say the same again, or the
+    opposite. An empty name of a file would be that of the folder here.
     """
     parse = leaf.parse_args
 
     def read(ctx: Any, args: list[str]) -> Any:
-        _, _, order = leaf.make_parser(ctx).parse_args([*args])
+        given, _, order = leaf.make_parser(ctx).parse_args([*args])
         for param in leaf.params:
             option = param.opts[0].startswith("-")
+            kind, value = param.type_descriptor.annotation, given.get(param.name)
+            if Path in (kind, *get_args(kind)) and "" in (
+                value if isinstance(value, (list, tuple)) else [value]
+            ):
+                shown = " or ".join(param.opts) if option else param.metavar
+                refuse(f"there is no file '': the name given for {shown} is empty")
             single = option and not (param.multiple or param.is_flag or param.count)
             if single and sum(one is param for one in order) > 1:
                 refuse(f"{' or '.join(param.opts)} is given several times and takes one; keep one")

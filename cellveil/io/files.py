@@ -62,7 +62,7 @@ def check_outputs(
     taken: dict[str, str] = {}
     given = {option: path for option, path in outputs.items() if path is not None}
     for option, (what, suffix) in _BESIDE.items():
-        if option in given:
+        if option in given and given[option].name:  # '.' is refused below
             given[f"the {what} of {option}"] = given[option].with_suffix(suffix)
     for option, path in given.items():
         if option in known and not path.name.lower().endswith(known[option]):

@@ -162,6 +162,20 @@ def test_an_option_that_takes_one_value_is_refused_twice(folder: Path) -> None:
     run("inspect", "d.csv", "--by", "r", "--by", "s", "--quiet", "--quiet")
 
 
+def test_an_empty_name_of_a_file_is_not_that_of_the_folder(folder: Path) -> None:
+    protect = ["protect", "d.csv", *KIND, "--rules", "P(30,1)"]
+    for command, given in (
+        (["report", "", "-o", "q.html"], "RELEASE"),
+        (["report", "f.json", "-o", ""], "--output or -o"),
+        (["attack", "joint", "f.json", ""], "RELEASE OTHERS..."),
+        ([*protect, "--release", ""], "--release"),
+        ([*protect, "--plots", ""], "--plots"),
+    ):
+        told = run(*command, code=2)
+        assert f"there is no file '': the name given for {given} is empty" in told
+    assert "--release '.' must end with .json" in run(*protect, "--release", ".", code=2)
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [("", "'e.csv' is empty"), ("\n \n", "'e.csv' is empty"), ("r,s,v\n", "'e.csv' has a header")],

@@ -279,6 +279,16 @@ def test_a_history_of_other_tables_is_said_loudly(one_release: Path) -> None:
     assert "2 releases in the history are of other tables: new, t." in said
 
 
+def test_folders_that_cannot_be_made_are_refused_before_any_work(one_release: Path) -> None:
+    job = one_release / "job.toml"
+    for key in ("history", "folder"):
+        for name in ("d.csv", "d.csv/x"):
+            job.write_text(f'{PLAIN.partition("[output]")[0]}[output]\n{key} = "{name}"\n')
+            said = run("run", job, code=2)
+            assert "job.toml, [output]: cannot make the folder" in said
+            assert "d.csv' is a file" in said
+
+
 ALONE = """
 [data]
 file = "d.csv"

@@ -72,6 +72,7 @@ def test_the_file_named_is_read(
         ("http://localhost/d.csv", "download the file"),
         ("-", "standard input"),
         ("none.csv", "there is no file"),
+        ("", "there is no file ''"),
         ("a\0b.csv", "null"),
         ("loop.csv", "cannot read"),
     ],

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from csp import InputError, Release
+from csp import InputError, Release, TextFile
 
 YEARS = [["Region", "Year", "Turnover"]] + [
     [region, year, n]
@@ -139,6 +139,14 @@ def test_footnotes_below_a_list_in_a_file_whose_columns_are_named(tmp_path) -> N
     release = Release.from_frame(path, ["Region"], "value", marks="statcan")
     assert len(release.pattern) == 3
     assert "row 6 below the list is left out as footnotes" in release.notes
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32", "punycode"])
+def test_a_declared_encoding_that_the_file_is_not_in(tmp_path, encoding) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes("Region,value\nN,x\nÖst,12\n".encode("cp1252"))
+    with pytest.raises(InputError, match=rf"(?i)t\.csv', line \d: not {encoding} text; declare"):
+        Release.from_frame(TextFile(path, encoding=encoding), ["Region"], "value")
 
 
 def test_a_range_without_an_end() -> None:
