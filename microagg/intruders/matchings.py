@@ -187,7 +187,8 @@ def _checked_weight(value: Any, of: str) -> Fraction:
     if not isinstance(value, (Real, Decimal)) or not math.isfinite(value) or value < 0:
         msg = f"the likelihood of {of} must be a finite number of at least 0, got {value!r}"
         raise InputError(msg)
-    return Fraction(value)
+    number: Any = float(value) if isinstance(value, np.floating) else value
+    return Fraction(number)
 
 
 def _checked(given: ArrayLike) -> NDArray[Any]:

@@ -161,5 +161,7 @@ def test_functions_of_too_many_matchings_are_refused() -> None:
         linkage_posterior(lambda _: 1, 2)  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"persons \(0,\) must be a finite number"):
         linkage_posterior(lambda _: None, (2, 1))
+    narrow = linkage_posterior(lambda persons: np.float32(persons[0] + 1), (2, 1))
+    assert narrow.worst == Fraction(2, 3)
     with pytest.raises(InputError, match="draws must be a whole number"):
         linkage_posterior([[1]], draws=0)
