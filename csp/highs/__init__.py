@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.clock import UNLIMITED, Clock
-from csp.errors import SolverError
+from csp.errors import OutOfTime, SolverError
 from csp.exact import Floats
 from csp.highs.basis import Basis as Basis
 from csp.highs.basis import Position as Position
@@ -278,6 +278,8 @@ class Model:
 
         Raises
         ------
+        OutOfTime
+            If HiGHS does not come back; the model is empty then.
         SolverError
             For any other end, after further tries from scratch and in other ways.
         """
@@ -303,7 +305,11 @@ class Model:
                 # The limit counts from the model's first run, not from this one.
                 self.set_option("time_limit", model.getRunTime() + max(clock.left, 0.01))
             try:
-                outcome = run_interruptibly(model) if interruptible else model.run()
+                left = max(clock.left, 0.01)
+                outcome = run_interruptibly(model, left) if interruptible else model.run()
+            except OutOfTime:
+                self._highs = type(model)()  # the other one is still at work
+                raise
             finally:
                 for name, value in before.items():
                     self.set_option(name, value)

@@ -1,9 +1,13 @@
-"""Runs of HiGHS that Ctrl-C can stop, and solvers that are still at work after one."""
+"""Runs of HiGHS that Ctrl-C and the clock can stop, and solvers still at work after one."""
 
 from __future__ import annotations
 
 import threading
+import time
+from math import inf
 from typing import Any
+
+from csp.errors import OutOfTime
 
 # Seconds that an interrupted solver has to stop. It does not look up within searches of its own
 # heuristics, which have been seen to take a minute.
@@ -12,12 +16,19 @@ _PATIENCE = 1.0
 _left_behind: list[threading.Thread] = []
 
 
-def run_interruptibly(model: Any) -> Any:
+def run_interruptibly(model: Any, seconds: float = inf) -> Any:
     """Run a ``highspy.Highs`` in a thread that Ctrl-C can stop, and return what its run returns.
 
     The solver's own way of doing so has one lock for all models of a process: two threads could
     not solve at once, and an interrupt at the wrong moment would leave it taken for good.
+
+    Raises
+    ------
+    OutOfTime
+        If the solver, whose own limit is `seconds`, does not come back from them: HiGHS does not
+        look at its clock everywhere. The model is lost then, as the thread goes on with it.
     """
+    latest = time.monotonic() + 1.5 * seconds + _PATIENCE
     model.HandleUserInterrupt = True
     guard, over = threading.Lock(), threading.Event()
     state: dict[str, Any] = {"begun": False, "cancelled": False, "outcome": None}
@@ -38,7 +49,12 @@ def run_interruptibly(model: Any) -> Any:
     try:
         thread.start()
         while not over.wait(0.05):
-            pass
+            if time.monotonic() > latest:
+                model.cancelSolve()
+                if not over.wait(_PATIENCE):
+                    _left_behind.append(thread)
+                    msg = "the solver does not come back from its time limit"
+                    raise OutOfTime(msg)
     except KeyboardInterrupt:
         model.cancelSolve()
         with guard:

@@ -165,6 +165,7 @@ class Block:
                 finally:
                     model.set_option("solver", "simplex")
         except SolverError:
+            self._models.pop(whole, None)  # it may be lost
             return None
         if status != Status.OPTIMAL:
             return None

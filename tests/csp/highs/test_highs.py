@@ -16,6 +16,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from csp import highs
+from csp.clock import Clock
+from csp.errors import OutOfTime
 from csp.highs import Model, Position, Status, interrupts
 from tests.support.shared import ROOT
 
@@ -144,6 +147,34 @@ def test_an_interrupt_is_answered_by_a_solver_that_does_not_look_up() -> None:
     while interrupts.lingering():
         assert time.monotonic() - began < 20
         time.sleep(0.01)
+
+
+def test_a_time_limit_is_kept_by_a_solver_that_does_not_look_up() -> None:
+    solver = Deaf()
+    began = time.monotonic()
+    with pytest.raises(OutOfTime, match="does not come back"):
+        interrupts.run_interruptibly(solver, 0.2)
+    assert time.monotonic() - began < 1.5 * 0.2 + 1 + 1 + 0.5
+    assert interrupts.lingering()
+    solver.waited.set()
+    while interrupts.lingering():
+        assert time.monotonic() - began < 20
+        time.sleep(0.01)
+
+
+def test_a_model_that_is_lost_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lost(*_: object) -> None:
+        raise OutOfTime
+
+    model = Model().load(cost=1.0, lower=0.0, upper=1.0, rows=csr_array((0, 3)))
+    with monkeypatch.context() as patched:
+        patched.setattr(highs, "run_interruptibly", lost)
+        with pytest.raises(OutOfTime):
+            model.solve(Clock.of(1), interruptible=True)
+    assert repr(model) == "Model(0 rows, 0 columns)"
+    model.load(cost=1.0, lower=0.5, upper=1.0, rows=csr_array((0, 2)))
+    assert model.solve() == Status.OPTIMAL
+    assert model.objective == 1.0
 
 
 DEAF_COMMAND = """
