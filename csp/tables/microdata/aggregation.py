@@ -135,8 +135,6 @@ def _opened(
         )
         raise InputError(msg)
     file = data if isinstance(data, TextFile) else TextFile(data)
-    share = _LEAST // 3 if memory is None else _share(memory)
-    rows, pairs = share // _RECORD, share // _PAIR
     kind = kind_of(file.path)
     if kind == "statistical":
         msg = (
@@ -144,6 +142,8 @@ def _opened(
             f"{str(file.path)!r} is read as a whole: leave it out, or convert the file"
         )
         raise InputError(msg)
+    share = _LEAST // 3 if memory is None else _share(memory)
+    rows, pairs = share // _RECORD, share // _PAIR
     parquet = kind == "parquet"
     if parquet:
         check_plain(file)

@@ -157,7 +157,7 @@ def test_what_cannot_be_read_is_named(path: Path) -> None:
     with pytest.raises(InputError, match="there is no column 'sise'; did you mean 'size'"):
         read_columns(path, ["sise"])
     with pytest.raises(InputError, match="read as a whole: leave it out, or convert"):
-        Table.from_microdata(path, ["size"], memory="1GB")
+        Table.from_microdata(path, ["size"], memory="1MB")
     packed = path.with_name(path.name + ".gz")
     packed.write_bytes(b"")
     with pytest.raises(InputError, match="is packed"):
