@@ -19,7 +19,7 @@ TICK = 2.0**-10
 LIMITS = (1.0, 2.0, 3.0)
 
 TABLES = {
-    "counts": lambda: posed.cube(4, 4, 6),
+    "counts": lambda: posed.cube(5, 5, 6),
     "guarded": lambda: posed.office(((3, 3), (3,), (3,)), 150, singletons=True),
     "values": lambda: posed.tree_magnitudes(((2, 3), (2, 3), (3,))),
 }
