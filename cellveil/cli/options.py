@@ -50,7 +50,7 @@ RECORDS = ".csv, .csv.gz, .parquet, .dta, .sav, .sas7bdat"
 SHEETS = ".xlsx, .ods"
 """What files of records and workbooks are called; those that do without a word."""
 
-DataFile = Annotated[Path, argument(f"One row per record: {RECORDS}.", "DATA")]
+DataFile = Annotated[Path, argument(f"One row per record: {RECORDS}, {SHEETS}.", "DATA")]
 TableFile = Annotated[
     Path, argument(f"{RECORDS}, {SHEETS}, or .asc or .tab with its layout (--rda).", "DATA")
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +39,9 @@ def read_public(
     """
     asked = Publication() if asked is None else asked
     if path.suffix.lower() == ".json":
-        if said := flags_given(asked):
+        if said := [flag for flag in flags_given(asked) if flag != "--cells"]:
             refuse(f"{', '.join(said)}: said of a published table; {str(path)!r} is a release")
-        return read_release(path)
+        return _told_cells(*read_release(path), asked.cells, path)
     if is_cells_file(path) and path.with_suffix(".json").exists() and not flags_given(asked):
         return read_release(path.with_suffix(".json"))
     data, by = _entries(path, asked)
@@ -71,6 +72,17 @@ def read_public(
         for note in found.notes:
             say(f"{note[:1].upper()}{note[1:]}.")
     return found, None
+
+
+def _told_cells(
+    release: Release, mechanism: Mechanism | None, cells: str | None, path: Path
+) -> tuple[Release, Mechanism | None]:
+    """Say what the cells of a release are, where its file, of an earlier build, does not."""
+    if cells is None or release.of_counts is (cells == "counts"):
+        return release, mechanism
+    if release.of_counts is not None:
+        refuse(f"--cells {cells}: {str(path)!r} says that its cells are something else")
+    return replace(release, of_counts=cells == "counts"), mechanism
 
 
 def _entries(path: Path, asked: Publication) -> tuple[Any, Sequence[str]]:

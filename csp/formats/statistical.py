@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
+from csp.formats.codes import plain_code
 from csp.formats.delimited import TextFile
 from csp.formats.kinds import PROGRAMS
 from csp.formats.reading import regular_file
@@ -119,7 +120,7 @@ def _labelled(array: NDArray[Any], labels: Mapping[Any, str], name: str) -> NDAr
     shown = {code: labels.get(code, code) for code in codes}
     first: dict[str, Any] = {}
     for code, label in shown.items():
-        text = str(label).removesuffix(".0")
+        text = plain_code(label).removesuffix(".0")
         if first.setdefault(text, code) != code:
             msg = (
                 f"column {name!r}: {first[text]!r} and {code!r} are both called {text!r}; read "

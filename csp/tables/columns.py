@@ -197,6 +197,8 @@ def named_columns(data: Any) -> Any:
 
 
 def _object_array(column: Any) -> NDArray[Any]:
+    if library_of(column) in ("polars", "pyarrow"):
+        return _from_library(column)
     if getattr(column, "dtype", None) in _NARROW:  # a series of pandas, too
         return _doubles(unmasked(column))
     if isinstance(column, np.ndarray) and column.ndim == 1:
@@ -208,6 +210,17 @@ def _object_array(column: Any) -> NDArray[Any]:
     array = np.empty(len(items), dtype=object)
     array[:] = items
     return array
+
+
+def _from_library(column: Any) -> NDArray[Any]:
+    """Column of polars or pyarrow, as one of a frame: their gaps and narrow floats are no texts."""
+    import narwhals as nw
+
+    if hasattr(column, "to_pylist") and not hasattr(column, "chunks"):
+        import pyarrow as pa
+
+        column = pa.chunked_array([column])
+    return _from_series(nw.from_native(column, series_only=True))
 
 
 def _doubles(array: NDArray[Any]) -> NDArray[Any]:
@@ -439,11 +452,23 @@ def plain_relation(relation: Any, names: Sequence[str]) -> Any:
             column = f"CAST(CAST({column} AS VARCHAR) AS DOUBLE)"
         elif types[name] == "BOOLEAN":
             column = f"CASE {column} WHEN true THEN 'True' WHEN false THEN 'False' END"
-        elif types[name].startswith("TIMESTAMP") and "ZONE" not in types[name]:
-            # Programs without dates keep them as midnight.
-            day = f"CAST(CAST({column} AS DATE) AS VARCHAR)"
-            whole = f"{column} = date_trunc('day', {column})"
-            column = f"CASE WHEN {whole} THEN {day} ELSE CAST({column} AS VARCHAR) END"
+        elif types[name].startswith("TIMESTAMP"):
+            column = _time_text(column, zoned="ZONE" in types[name])
         kept = types[name] in exact or types[name] in {"DOUBLE", "FLOAT"}
         terms.append(f"{column} AS c{i}" if kept else f"CAST({column} AS VARCHAR) AS c{i}")
     return relation.project(", ".join(terms))
+
+
+def _time_text(column: str, *, zoned: bool) -> str:
+    """Text of a point in time as Python has it: in UTC where it has a zone, a midnight as a date.
+
+    Programs without dates keep them as midnight without a zone (`csp.tables.codes`).
+    """
+    time = f"{column} AT TIME ZONE 'UTC'" if zoned else f"CAST({column} AS TIMESTAMP)"
+    zone = "+00:00" if zoned else ""
+    part = f"CASE WHEN microsecond({time}) % 1000000 = 0 THEN '' ELSE strftime({time}, '.%f') END"
+    text = f"strftime({time}, '%Y-%m-%d %H:%M:%S') || {part} || '{zone}'"
+    if zoned:
+        return text
+    day = f"strftime({time}, '%Y-%m-%d')"
+    return f"CASE WHEN {time} = date_trunc('day', {time}) THEN {day} ELSE {text} END"

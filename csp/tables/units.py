@@ -201,7 +201,8 @@ def is_missing(item: Any) -> bool:
     """Whether an object stands for no value: None, NaN, and the gaps of pandas."""
     if isinstance(item, str):
         return False
-    return item is None or str(item) in {"nan", "NaT", "<NA>"}
+    gap = item is None or getattr(item, "is_valid", True) is False  # a scalar of pyarrow
+    return gap or str(item) in {"nan", "NaT", "<NA>"}
 
 
 GAPS = frozenset({"", "na", "nan", "null", "none", "<na>"})

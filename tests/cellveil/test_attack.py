@@ -119,6 +119,18 @@ def test_whether_a_list_holds_counts_is_asked_where_a_rule_depends_on_it(
     assert "whether they are sensitive is seen where" in sums.stdout + sums.stderr
 
 
+def test_a_file_of_an_earlier_build_is_told_what_its_cells_are(release: Path) -> None:
+    facts = json.loads(release.read_text())
+    known = run("attack", "matching", release).stdout
+    wrong = run("attack", "matching", release, "--cells", "values")
+    assert wrong.exit_code == 2
+    assert "says that its cells are something else" in wrong.stderr
+    del facts["of_counts"]
+    release.write_text(json.dumps(facts))
+    assert "--cells counts" in run("attack", "matching", release).stderr
+    assert run("attack", "matching", release, "--cells", "counts").stdout == known
+
+
 def test_protect_writes_what_attack_reads(tmp_path: Path) -> None:
     rows = ["row,column"]
     for r, line in enumerate(INNER):

@@ -28,6 +28,7 @@ from csp.errors import Unprotectable
 from csp.exact import read_whole
 from csp.formats.files import Together
 from csp.rules import Rule, parse_rules
+from csp.tables.codes import text_codes
 from csp.tables.columns import column_names, read_columns
 from microagg.compliance.result import Compliant
 from microagg.kept import kept_columns
@@ -88,7 +89,11 @@ def microaggregate(
         done = _judged(records, start, rule, asked, reveal=reveal)
     else:
         done = _complied(records, start, rule, asked, varied, clock, reveal=reveal)
-    columns = {name: column.tolist() for name, column in done.result.to_columns().items()}
+    columns = {
+        # Codes are written alike, whether clusters lie within them or they are kept.
+        name: [code or None for code in text_codes(column)] if name in keys else column.tolist()
+        for name, column in done.result.to_columns().items()
+    }
     if done.rows is not None:
         whole = {name: [codes[i] for i in done.rows] for name, codes in whole.items()}
     told = sentences.further_facts(records, done.result, columns, whole)

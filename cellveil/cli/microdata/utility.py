@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from microagg.comparisons.result import Utility
 
 OriginalIn = Annotated[
-    Path, argument("The file before masking: .csv, .csv.gz or .parquet.", "ORIGINAL")
+    Path, argument(f"The file before masking: {options.RECORDS}, {options.SHEETS}.", "ORIGINAL")
 ]
 MaskedIn = Annotated[Path, argument("The masked file, of any tool.", "MASKED")]
 

@@ -71,6 +71,7 @@ def rows_of(
             import duckdb
 
             with duckdb.connect() as connection:
+                connection.execute("SET TimeZone = 'UTC'")
                 found = connection.read_parquet(str(path))
                 kinds = list(map(str, found.types))
                 rows = [list(map(_as_printed, row, kinds)) for row in found.fetchall()]

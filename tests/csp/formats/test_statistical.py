@@ -189,3 +189,34 @@ def test_the_command_line_takes_them(path: Path, tmp_path: Path) -> None:
         assert result.exit_code == 0, result.output
     one, other = (tmp_path / f"out-{end}.csv" for end in (path.suffix[1:], "csv"))
     assert one.read_bytes() == other.read_bytes()
+
+
+@pytest.mark.parametrize("labels", [{1.0: "x", 2.0: " x"}, {1.0: "\u00e9", 2.0: "e\u0301"}])
+def test_labels_that_become_one_code_are_refused(tmp_path: Path, labels: dict) -> None:
+    frame = pd.DataFrame({"a": [1.0, 2.0]})
+    pyreadstat.write_sav(frame, tmp_path / "a.sav", variable_value_labels={"a": labels})
+    with pytest.raises(InputError, match="are both called"):
+        read_columns(TextFile(tmp_path / "a.sav", labels=True), ["a"])
+
+
+def test_what_is_said_of_one_kind_of_file_is_for_those_of_that_kind(tmp_path: Path) -> None:
+    rows = {"sex": [1.0, 2.0] * 6, "age": [float(20 + i) for i in range(12)], "ill": [1.0] * 12}
+    labels = {"sex": {1.0: "Male", 2.0: "Female"}}
+    data, masked = tmp_path / "a.sav", tmp_path / "masked.csv"
+    pyreadstat.write_sav(pd.DataFrame(rows), data, variable_value_labels=labels)
+
+    def run(*words: object) -> None:
+        result = CliRunner().invoke(app, ["microdata", *map(str, words)])
+        assert result.exit_code in (0, 1), result.output
+
+    run("microaggregate", data, "-k", 3, "--attributes", "age", "--within", "sex", "--keep", "ill",
+        "--labels", "-o", masked)  # fmt: skip
+    assert masked.read_text().splitlines()[1].endswith(",Male,1")
+    run("utility", data, masked, "--attributes", "age", "--labels")
+    run("attack", masked, "--original", data, "--quasi-identifiers", "age", "--labels")
+    run("report", data, masked, "--quasi-identifiers", "age,sex", "--labels")
+    run("microaggregate", data, "-k", 3, "--attributes", "age", "--within", "sex", "--keep", "ill",
+        "-o", masked)  # fmt: skip
+    assert masked.read_text().splitlines()[1].endswith(",1,1")
+    refused = CliRunner().invoke(app, ["microdata", "check", str(masked), "--labels"])
+    assert refused.exit_code == 2

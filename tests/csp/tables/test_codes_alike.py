@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
+import subprocess
+import sys
 from pathlib import Path
 from unicodedata import normalize
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import microagg
-from csp import Decoys, Hierarchy, Key, Mechanism, Table, link, protect
+from csp import Decoys, Hierarchy, InputError, Key, Mechanism, Table, link, protect
 from csp.formats.codes import plain_code
 from csp.rules import Manual
 from csp.tables.codes import text_codes
+from csp.tables.columns import read_columns
 
 WHOLE, APART = (normalize(form, "Châlons") for form in ("NFC", "NFD"))
 DAYS = [dt.date(2024, 1, 1)] * 5 + [dt.date(2025, 1, 1)] * 3
@@ -124,3 +129,39 @@ def test_numbers_and_texts_are_one_contributor() -> None:
     assert not microagg.checks.is_k_anonymous(rows, 2, ["age"], contributor="firm")
     assert not microagg.checks.is_k_anonymous(rows, 2, ["age"], contributor=firms)
     assert microagg.read_records(rows, ["pay"], contributor="firm").contributors == 2
+
+
+ENTRIES = ["a", None, "b"]
+SERIES = {"arrow": pa.array, "chunks": lambda x: pa.chunked_array([x]), "polars": pl.Series}
+
+
+@pytest.mark.parametrize("make", SERIES.values(), ids=[*SERIES])
+def test_columns_of_libraries_are_those_of_lists(make) -> None:
+    found = read_columns({"t": make(ENTRIES), "x": make([1, None, 3])}, ["t", "x"]).arrays
+    assert [array.tolist() for array in found] == [ENTRIES, [1, None, 3]]
+    with pytest.raises(InputError, match="row 2: the code in column 't' is missing"):
+        Table.from_microdata({"t": make(ENTRIES)}, ["t"])
+    rows = {"q": ["a"] * 4, "c": make(["x", None, "y", "y"])}
+    assert not microagg.checks.is_p_sensitive(rows, 3, ["q"], "c")
+    narrow = pa.array([0.1, 2], pa.float32()) if make is pa.array else None
+    if narrow is not None:
+        assert text_codes(read_columns({"f": narrow}, ["f"]).arrays[0]) == ["0.1", "2"]
+
+
+def test_points_in_time_have_one_text_whatever_the_zone_of_the_machine(tmp_path: Path) -> None:
+    moments = pd.to_datetime(["2024-01-31 23:30:00.5", "2024-02-29 00:00:00.0"])
+    frame = pd.DataFrame({"t": moments, "z": moments.tz_localize("UTC")})
+    frame.to_parquet(tmp_path / "a.parquet")
+    code = (
+        "import sys\nfrom csp.tables.columns import read_columns\n"
+        "from csp.tables.codes import text_codes\n"
+        "for array in read_columns(sys.argv[1], ['t', 'z']).arrays:\n"
+        "    print(*text_codes(array), sep=';')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "a.parquet")], text=True, check=True,
+        capture_output=True, env=os.environ | {"TZ": "America/New_York"},
+    )  # fmt: skip
+    wanted = [";".join(text_codes(frame[name].to_numpy(object))) for name in ("t", "z")]
+    assert done.stdout.splitlines() == wanted
+    assert wanted[0] == "2024-01-31 23:30:00.500000;2024-02-29"
