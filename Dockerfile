@@ -5,7 +5,7 @@
 #         Open the address that it prints, which holds a token and opens the page once.
 FROM python:3.12-slim AS built
 COPY . /source
-RUN pip install --no-cache-dir --prefix /installed "/source[excel,app,plot]" pandas pyarrow
+RUN pip install --no-cache-dir --prefix /installed "/source[excel,stat,app,plot]" pandas pyarrow
 
 FROM python:3.12-slim
 COPY --from=built /installed /usr/local
