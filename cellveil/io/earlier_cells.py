@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from cellveil.requests.publication import Publication, Signs
 from cellveil.requests.source import is_workbook
 from csp.errors import InputError
 from csp.formats.apriori import read_apriori
+from csp.formats.codes import plain_code
 from csp.formats.delimited import TextFile
 from csp.published.door import grid_of
 from csp.published.entries import sign_of
@@ -55,7 +56,7 @@ def read_earlier(asked: Earlier, table: Table) -> Before:
         return listed
     publication = Publication(signs=Signs(marks=asked.keep_marks))
     try:
-        return earlier_of(read_public(path, publication, quiet=True)[0])
+        return _named_as(earlier_of(read_public(path, publication, quiet=True)[0]), table.names)
     except InputError as error:
         texts = _lines(path, table)
         if texts is None or any({*table.names} & {*line} for line in texts[:_TITLES]):
@@ -81,8 +82,15 @@ def earlier_of(release: Release) -> Before:
     return Before(release.names, release.roots, codes, cells, trees)
 
 
+def _named_as(before: Before, names: Collection[str]) -> Before:
+    """Name dimensions as a table does, where only the form of their accents is another."""
+    plain = {plain_code(name): name for name in names}
+    return replace(before, names=tuple(plain.get(plain_code(n), n) for n in before.names))
+
+
 def narrowed(before: Before, names: Collection[str]) -> Before:
     """Cells at the totals of dimensions that are not among some; all, if none is."""
+    before = _named_as(before, names)
     inside = [d for d, name in enumerate(before.names) if name in names]
     others = [d for d, name in enumerate(before.names) if name not in names]
     if not inside or not others or not all(before.roots[d] for d in others):
@@ -149,7 +157,7 @@ def _lines(path: Path, table: Table) -> list[tuple[str, ...]] | None:
 
 def _as_named(line: tuple[str, ...], names: Sequence[str]) -> tuple[str, ...]:
     """Names of columns in the letters of the table: Region is region, if all are among them."""
-    plain = {name.casefold(): name for name in names}
+    plain = {plain_code(name).casefold(): name for name in names}
     filled = [text for text in line if text]
     if len(plain) < len(names) or not plain.keys() <= {text.casefold() for text in filled}:
         return line

@@ -16,6 +16,7 @@ from cellveil.io.inputs import hierarchy_of, read_hierarchies
 from cellveil.io.recoding import read_recodings
 from cellveil.requests.earlier import Earlier
 from csp.exact import Bools
+from csp.formats.codes import plain_code
 from csp.formats.reading import MAX_DESCRIPTION_BYTES, read_text
 from csp.formats.recodings import Recoding
 from csp.mechanism import Protected
@@ -142,7 +143,7 @@ def _pairs(path: Path) -> dict[str, list[str]]:
         refuse(f"{path.name}: each line must be an old and a new code, such as N1,North")
     found: dict[str, list[str]] = {}
     for old, new in csv.reader(lines, delimiter=sign):
-        found.setdefault(old.strip(), []).append(new.strip())
+        found.setdefault(plain_code(old), []).append(plain_code(new))
     return found
 
 

@@ -2,12 +2,14 @@
 
 import csv
 from pathlib import Path
+from unicodedata import normalize
 
 import openpyxl
 import pytest
 from typer.testing import CliRunner
 
 from cellveil.cli.app import app
+from cellveil.io.earlier_cells import Before, narrowed
 
 GONE = {("01", "3"), ("02", "2")}
 
@@ -111,3 +113,21 @@ def test_a_list_without_the_names_of_the_columns_is_told_them(folder: Path, text
     (folder / "list.csv").write_text(text)
     err, _ = protect(folder, "--keep", str(folder / "list.csv"), code=2)
     assert "a plain list of cells has the columns 'region', 'size' in its first row" in err
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_codes_that_stand_for_others_have_one_form(folder: Path, form: str) -> None:
+    text = (folder / "d.csv").read_text().replace("01,", "Nö,")
+    (folder / "d.csv").write_text(text, encoding="utf-8")
+    (folder / "list.csv").write_text("region,size\nÄlt,3\n", encoding="utf-8")
+    (folder / "codes.csv").write_text(normalize(form, "Ält,Nö\n"), encoding="utf-8")
+    words = "--keep", str(folder / "list.csv"), "--keep-codes", f"region={folder / 'codes.csv'}"
+    assert ("Nö", "3") in protect(folder, *words, "--keep-unknown", "skip")[1]
+
+
+def test_dimensions_that_look_alike_are_not_cut_off() -> None:
+    whole, apart = (normalize(form, "ré") for form in ("NFC", "NFD"))
+    cells = (("a", "x"), ("a", "Total"))
+    before = Before(("c", apart), ("Total",) * 2, (frozenset("a"), frozenset("x")), cells)
+    found = narrowed(before, ("c", whole))
+    assert (found.names, found.cells) == (("c", whole), cells)
