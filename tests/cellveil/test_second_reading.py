@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import pytest
 from typer.testing import CliRunner
@@ -12,6 +13,7 @@ from typer.testing import CliRunner
 import instances
 from cellveil.cli.app import app
 from csp import Table
+from csp.audits.second_reading import Columns, by_layout, layout_of
 
 OPTIONS = ["--value", "turnover", "--contributor", "enterprise"]
 RULES = "P(10,1)|FREQ(3,10)"
@@ -154,3 +156,28 @@ def test_protect_reads_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not json.loads(Path("facts.json").read_text())["agree"]
     several = ["demo.csv", "demo.csv", "--by", "region,sector", *OPTIONS, "--rules", RULES]
     assert run("protect", *several, "-o", "here", "--reread")[0] == 2
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_a_total_has_one_form(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{r},{s}" for r in ("Nö", "Sü") for s in "xyz" for _ in range(5)]
+    Path("m.csv").write_text("\n".join(["r,s", *rows]) + "\n", encoding="utf-8")
+    total = normalize(form, "Überall")
+    code, said = run("protect", "m.csv", "--by", "r,s", "--rules", "FREQ(3,10)", "--total", total,
+                     "--release", "release.json", "--reread")  # fmt: skip
+    assert code == 0, said
+    code, said = again("--total", f"r={total}", "--total", f"s={total}", records="m.csv")
+    assert code == 0, said
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_codes_of_a_layout_have_one_form(form: str, tmp_path: Path) -> None:
+    said = '<SEPARATOR> ","\nr Ré\n<RECODEABLE>\n<TOTCODE> "Tö"\n<HIERARCHICAL>\n<HIERLEVELS> 1 1\n'
+    (tmp_path / "t.rda").write_text(normalize(form, said + "v\n<NUMERIC>\n"), encoding="utf-8")
+    text = normalize(form, "Éa,5\nÉ,5\nRé,7\nTö,12\n")
+    (tmp_path / "t.tab").write_text(text, encoding="utf-8")
+    found = by_layout(tmp_path / "t.tab", layout_of(tmp_path / "t.rda"), Columns(()))
+    assert found[0]["r"] == ["Éa", "É", "Ré", "Tö"]
+    assert found[1].root("r") == "Tö"
+    assert found[1].hierarchies == {"r": [{"É": "", "Éa": "É", "Ré": ""}]}

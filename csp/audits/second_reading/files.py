@@ -289,7 +289,7 @@ def by_layout(
         raise InputError(msg)
     data: dict[str, list[Any]] = {}
     for i, (name, own) in enumerate(layout.variables.items()):
-        column = [row[i].strip() for row in rows]
+        column = [normalize("NFC", row[i].strip()) for row in rows]
         if any(tag in own for tag in _NUMBERS):
             column = _points(column, name, own)
         data[name] = [text or None for text in column]
@@ -346,14 +346,15 @@ def _tree(layout: Layout, name: str, data: Mapping[str, list[Any]]) -> dict[str,
     """Hierarchy of a variable: that of its file, or by the leading digits of its codes."""
     own = layout.variables.get(name, {})
     codes = {code for code in data.get(name, ()) if code}
-    unanswered = set(own.get("", ())[0 if "SEPARATOR" in layout.header else 2 :])
+    unanswered = _plain(own.get("", ())[0 if "SEPARATOR" in layout.header else 2 :])
+    root = _plain(own.get("TOTCODE", ["Total"]))
     if "HIERCODELIST" in own:
         file = PureWindowsPath(own["HIERCODELIST"][0]).name
         parents = parents_of(layout.folder / file, own.get("HIERLEADSTRING", ["@"])[0])
         return parents | {code: "" for code in unanswered & codes if code not in parents}
     parents = {}
     for code in sorted(codes) if "HIERLEVELS" in own else ():
-        if code in own.get("TOTCODE", ["Total"]):
+        if code in root:
             continue
         stop, above = 0, ""
         for digits in () if code in unanswered else map(int, own["HIERLEVELS"]):
@@ -363,6 +364,11 @@ def _tree(layout: Layout, name: str, data: Mapping[str, list[Any]]) -> dict[str,
                 above = code[:stop]
         parents.setdefault(code, "")
     return parents
+
+
+def _plain(words: Sequence[str]) -> set[str]:
+    """Codes that a layout names, in the form of those of the records."""
+    return {normalize("NFC", word.strip()) for word in words}
 
 
 def _given(text: str | None) -> bool:

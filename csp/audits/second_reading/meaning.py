@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
+from unicodedata import normalize
 
 Label = tuple[str, ...]
 Parents = Mapping[str, str]
@@ -63,6 +64,13 @@ class Columns:
     decimals: int | None = None
     missing_values: str = "error"
     round: bool = False
+
+    def __post_init__(self) -> None:
+        # Codes of the records are brought to this form too: two that look alike are one.
+        total = {n: normalize("NFC", code.strip()) for n, code in (self.total or {}).items()}
+        object.__setattr__(self, "total", total)
+        if self.missing is not None:
+            object.__setattr__(self, "missing", normalize("NFC", self.missing.strip()))
 
     @property
     def counts(self) -> bool:
