@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from csp.errors import InputError
 from csp.exact import units_text
+from csp.formats.codes import plain_code
 from csp.release.release import Release
 from csp.sparse import entries
 from csp.tables import codes
@@ -32,7 +33,7 @@ def position(release: Release, cell: int | Sequence[str]) -> int:
         raise InputError(msg)
     if hasattr(cell, "__index__"):
         return position(release, int(cell))
-    wanted = tuple(str(code) for code in cell)
+    wanted = tuple(plain_code(code) for code in cell)
     if wanted in release.labels:
         return release.labels.index(wanted)
     msg = f"no cell has the label {wanted}; codes are compared as text"

@@ -11,6 +11,7 @@ from typing import Any
 
 from csp.errors import InputError
 from csp.exact import read_whole
+from csp.formats.codes import plain_code
 from csp.formats.reading import MAX_DESCRIPTION_BYTES, read_text
 
 # Tags that stand alone, and those that carry words.
@@ -164,7 +165,7 @@ def _variable(line: str, number: int, where: str, *, separated: bool) -> dict[st
     words = _words(line)
     draft: dict[str, Any] = {"name": words[0], "line": number, "flags": set(), "where": where}
     if separated:
-        draft["missing"] = tuple(word.strip() for word in words[1:])
+        draft["missing"] = tuple(plain_code(word) for word in words[1:])
         return draft
     if len(words) < 3 or not _whole(*words[1:3]):
         msg = (
@@ -173,7 +174,7 @@ def _variable(line: str, number: int, where: str, *, separated: bool) -> dict[st
         )
         raise InputError(msg)
     draft |= {"start": read_whole(words[1]), "length": read_whole(words[2])}
-    draft["missing"] = tuple(word.strip() for word in words[3:])
+    draft["missing"] = tuple(plain_code(word) for word in words[3:])
     if draft["start"] < 1 or draft["length"] < 1:
         msg = f"{where}: first character and width of {words[0]!r} must be at least 1"
         raise InputError(msg)
@@ -223,13 +224,15 @@ def _apply(draft: dict[str, Any], tag: str, words: list[str], where: str) -> Non
         else:
             draft["levels"] = tuple(number for number in numbers if number)
     elif tag == "REQUEST":
-        draft["request"] = tuple(words)
+        draft["request"] = tuple(plain_code(word) for word in words)
     elif not words[0]:
         msg = f"{where}: <{tag}> needs a word between its quotes"
         raise InputError(msg)
+    elif tag == "TOTCODE":
+        draft["total"] = plain_code(words[0])
     else:
         key = {"HIERCODELIST": "hierarchy_file", "HIERLEADSTRING": "lead", "CODELIST": "code_file"}
-        draft[key.get(tag, "total")] = words[0]
+        draft[key[tag]] = words[0]
 
 
 def _finish(drafts: list[dict[str, Any]], header: Mapping[str, str], path: Path) -> Metadata:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from csp.exact import Number, exact
+from csp.formats.codes import plain_code
 from csp.published.marks import EVERY_OFFICE, OFFICES, Marks
 from csp.tables.hierarchies.hierarchy import Hierarchy
 
@@ -27,6 +28,14 @@ class CellOptions:
     absent: str = "withheld"
     negative: str = "error"
     decimal: str | None = None
+
+    def __post_init__(self) -> None:
+        # The codes of the table have one form of Unicode, so that of its total must have it too.
+        if isinstance(self.total, str):
+            object.__setattr__(self, "total", plain_code(self.total))
+        elif isinstance(self.total, Mapping):
+            codes = {name: plain_code(code) for name, code in self.total.items()}
+            object.__setattr__(self, "total", codes)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from csp.errors import InputError
 from csp.exact import Bools
 from csp.formats.apriori import Statement, read_amount
+from csp.formats.codes import plain_code
 from csp.formats.layout import Metadata, Variable, read_metadata
 from csp.formats.reading import read_text
 from csp.tables.codes import text_codes
@@ -123,12 +124,12 @@ def hierarchies(
     found: dict[str, Hierarchy] = {}
     for name in metadata.flagged("RECODEABLE") if names is None else names:
         variable = metadata.variable(name)
-        root = variable.total or total
+        root = variable.total or plain_code(total)
         if not (variable.hierarchy_file or variable.levels or variable.total):
             continue
         seen = set(text_codes(np.asarray(columns[name], dtype=object)))
         codes = sorted(seen - {"", root})
-        absent = {missing} if missing is not None and "" in seen else set()
+        absent = {plain_code(missing)} if missing is not None and "" in seen else set()
         if variable.hierarchy_file:
             path = _beside(metadata.folder, variable.hierarchy_file, variable)
             parents = parse_hrc(path, lead=variable.lead, total=root)
@@ -237,7 +238,7 @@ def read_table_data(
     _check_empty(columns, filled, metadata, Path(data).name)
     kept = {name: column[filled] for name, column in columns.items()}
     for name in dims:
-        root = metadata.variable(name).total or (total or {}).get(name, "Total")
+        root = metadata.variable(name).total or plain_code((total or {}).get(name, "Total"))
         kept[name] = np.array([code or root for code in kept[name]], dtype=object)
     for name in metadata.flagged("MAXSCORE"):
         kept[name] = np.array([v if _given(v) else "0" for v in kept[name]], dtype=object)
@@ -366,7 +367,7 @@ def _fixed(lines: list[str], metadata: Metadata, name: str) -> list[list[str]]:
     fields = []
     for variable in metadata.variables:
         start, stop = variable.start - 1, variable.start - 1 + variable.length
-        fields.append([line[start:stop].strip() for line in lines])
+        fields.append([plain_code(line[start:stop]) for line in lines])
     return fields
 
 
@@ -383,7 +384,7 @@ def _separated(lines: list[str], metadata: Metadata, name: str) -> list[list[str
                     f"{count} variables"
                 )
                 raise InputError(msg)
-            rows.append([field.strip() for field in row])
+            rows.append([plain_code(field) for field in row])
     except csv.Error as error:
         msg = f"{name}: line {reader.line_num} cannot be read ({error}); check its quotes"
         raise InputError(msg) from error

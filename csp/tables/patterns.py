@@ -12,6 +12,7 @@ import numpy as np
 
 from csp.errors import InputError
 from csp.exact import Bools
+from csp.formats.codes import plain_code
 from csp.tables.cells import Cells, marks_of
 from csp.tables.units import is_missing
 
@@ -90,6 +91,8 @@ def _by_label(table: Cells, pattern: Any) -> Any:
         return pattern
     labels = [tuple(map(str, key)) if isinstance(key, tuple) else (str(key),) for key in keys]
     wanted = list(table.labels)
+    if sorted(labels) != sorted(wanted):  # codes of a table have one form of Unicode
+        labels = [tuple(map(plain_code, label)) for label in labels]
     if sorted(labels) != sorted(wanted):
         odd = next((one for one in labels if one not in set(wanted)), None)
         msg = (

@@ -22,6 +22,7 @@ from cellveil.requests.outputs import Facts, Rows
 from cellveil.requests.publication import Publication
 from csp.clock import Clock
 from csp.exact import end_text, exact
+from csp.formats.codes import plain_code
 from csp.release.release import Release
 from csp.tables.codes import Labels
 from csp.tables.columns import column_names, read_columns
@@ -274,7 +275,7 @@ def _prior(text: str) -> Any:
 
 def _position(release: Release, text: str) -> int:
 
-    place = Labels.of(release.labels).find(tuple(part.strip() for part in text.split(",")))
+    place = Labels.of(release.labels).find(tuple(plain_code(part) for part in text.split(",")))
     if place < 0:
         refuse(
             f"--cell {text}: there is no such cell; give one code for each of "
