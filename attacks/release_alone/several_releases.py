@@ -19,7 +19,7 @@ from csp.exact import UNBOUNDED, Bools, Floats, Ints
 from csp.highs import Model, Status
 from csp.release.completion import agreeing
 from csp.release.release import Release
-from csp.tables.link import link, subset_words
+from csp.tables.link import link, names_alike, subset_words
 from csp.tables.table import Table
 
 
@@ -166,6 +166,8 @@ def union_of(releases: Sequence[Release]) -> tuple[list[Release], Release, tuple
         If dimensions cannot be matched, two releases publish different values of a cell, or one
         publishes a value outside the bounds that another states (cell and releases named).
     """
+    named = names_alike([release.names for release in releases], "release")
+    releases = [replace(one, names=names) for one, names in zip(releases, named, strict=True)]
     # `link` matches cells by label; all values 0 satisfy every relation and agree everywhere.
     frame = link(*(_structure(release) for release in releases))
     scaled = [

@@ -25,7 +25,7 @@ from csp.formats.files import Together, written_together
 from csp.mechanism import Protected
 from csp.solve import Progress
 from csp.tables.codes import Labels
-from csp.tables.link import labels_within, link
+from csp.tables.link import labels_within, link, named_alike
 from csp.tables.table import Table
 
 ATTACKERS = {
@@ -169,6 +169,7 @@ def _solved(
             f"({', '.join(sorted(signs))}); say it once, in [data]"
         )
     with naming(said):
+        tables = named_alike(tables)
         whole = link(*tables) if len(tables) > 1 else tables[0]
         mechanism = job.mechanism(whole.names)
         stated = [

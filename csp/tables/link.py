@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +72,7 @@ def link(*tables: Table) -> Table:
         raise InputError(msg)
     for number, table in enumerate(tables, start=1):
         expect(table, Table, f"table {number}")
+    tables = tuple(named_alike(tables))
     roots = _roots(tables)
     names = tuple(sorted(roots))
     _check_hierarchies(tables)
@@ -132,6 +134,42 @@ def _identified(tables: Sequence[Table]) -> tuple[str, ...]:
         "contributors are not named, so one who is alone in a cell of two tables counts as two; "
         "tabulate records with their contributor to guard against that",
     )
+
+
+def names_alike(several: Sequence[Sequence[str]], what: str = "table") -> list[tuple[str, ...]]:
+    """Names of the dimensions of several tables; those that look alike are one.
+
+    Under two names a dimension would be two, and what the tables share would not be protected
+    together. A name that all tables write alike stays as it is, for columns are found by it.
+
+    Raises
+    ------
+    InputError
+        If two dimensions of one table look alike; `what` names it.
+    """
+    written: dict[str, set[str]] = {}
+    for number, names in enumerate(several, start=1):
+        forms = [normalize("NFC", name) for name in names]
+        twice = next((form for form in forms if forms.count(form) > 1), None)
+        if twice is not None:
+            msg = f"{what} {number} has two dimensions with the name {twice!r}; rename one of them"
+            raise InputError(msg)
+        for form, name in zip(forms, names, strict=True):
+            written.setdefault(form, set()).add(name)
+    other = {name: form for form, those in written.items() if len(those) > 1 for name in those}
+    return [tuple(other.get(name, name) for name in names) for names in several]
+
+
+def named_alike(tables: Sequence[Table]) -> list[Table]:
+    """Tables in which a dimension has one name, though its accents have another form in each."""
+    found = []
+    for table, names in zip(tables, names_alike([t.names for t in tables]), strict=True):
+        if names != table.names:
+            new = dict(zip(table.names, names, strict=True))
+            parts = tuple(replace(p, names=tuple(new[n] for n in p.names)) for p in table.parts)
+            table = table.replace(names=names, parts=parts)
+        found.append(table)
+    return found
 
 
 def _roots(tables: Sequence[Table]) -> dict[str, str]:

@@ -10,6 +10,7 @@ import tomllib
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import pytest
 from hypothesis import example, given
@@ -426,3 +427,22 @@ def test_a_record_can_stand_elsewhere_and_collisions_are_seen_before_the_work(jo
     assert again.exit_code == 2
     assert "are the same file" in again.output
     assert not (job.parent / "new").exists()
+
+
+def test_linked_tables_may_write_a_column_in_two_forms(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    whole, apart = (normalize(form, "ré") for form in ("NFC", "NFD"))
+    rows = [f"{c},{d},{r},{r}" for c in "xy" for d in "ab" for r in "uv" for _ in range(4)]
+    Path("m.csv").write_text("\n".join([f"c,d,{whole},{apart}", *rows[1:]]), encoding="utf-8")
+    lines = ["[data]", 'file = "m.csv"', "[rules]", 'sensitive = "FREQ(8,10)"']
+    lines += ["[output]", 'folder = "o"']
+    for name, by in (("one", f'["c", "{whole}"]'), ("two", f'["d", "{apart}"]')):
+        lines += ["[[table]]", f'name = "{name}"', f"by = {by}"]
+    Path("j.toml").write_text("\n".join(lines), encoding="utf-8")
+    found = CliRunner().invoke(app, ["run", "j.toml"])
+    assert found.exit_code == 0, found.output
+    assert "15 cells" in found.output
+    heads = [Path("o", f"{name}.csv").read_text("utf-8").split(",v")[0] for name in ("one", "two")]
+    assert heads == [f"c,{whole}", f"d,{whole}"]

@@ -18,11 +18,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import microagg
-from csp import Decoys, Hierarchy, InputError, Key, Mechanism, Table, link, protect
+from attacks.descriptions import position
+from attacks.release_alone.several_releases import union_of
+from csp import Decoys, Hierarchy, InputError, Key, Mechanism, Release, Table, link, protect
 from csp.formats.codes import plain_code
+from csp.formats.layout import read_metadata
 from csp.rules import Manual
+from csp.tables.argus import read_table_data
 from csp.tables.codes import text_codes
 from csp.tables.columns import read_columns
+from csp.tables.patterns import as_pattern
 
 WHOLE, APART = (normalize(form, "Châlons") for form in ("NFC", "NFD"))
 DAYS = [dt.date(2024, 1, 1)] * 5 + [dt.date(2025, 1, 1)] * 3
@@ -165,3 +170,49 @@ def test_points_in_time_have_one_text_whatever_the_zone_of_the_machine(tmp_path:
     wanted = [";".join(text_codes(frame[name].to_numpy(object))) for name in ("t", "z")]
     assert done.stdout.splitlines() == wanted
     assert wanted[0] == "2024-01-31 23:30:00.500000;2024-02-29"
+
+
+NAMES = tuple(normalize(form, "ré") for form in ("NFC", "NFD"))
+
+
+def test_linked_tables_share_the_dimensions_that_look_alike() -> None:
+    whole, apart = NAMES
+    data = {**RECORDS, whole: TOWNS, apart: TOWNS}
+    tables = [Table.from_microdata(data, by, "pay") for by in (["size", whole], ["sector", apart])]
+    wanted = link(tables[0], Table.from_microdata(data, ["sector", whole], "pay"))
+    for linked in (link(*tables), link(*tables[::-1])):
+        assert linked.names == wanted.names == (whole, "sector", "size")
+        assert linked.labels == wanted.labels
+        assert all(whole in part.names for part in linked.parts)
+    assert link(tables[1], tables[1]).names == tuple(sorted(tables[1].names))
+    shown = [Release.of(table, np.zeros(table.n_cells, bool)) for table in tables]
+    assert union_of(shown)[1].labels == wanted.labels
+    with pytest.raises(InputError, match="two dimensions with the name"):
+        link(Table.from_microdata(data, NAMES, "pay"), tables[0])
+
+
+@pytest.mark.parametrize("layout", [0, 1])
+@pytest.mark.parametrize("cells", [0, 1])
+def test_the_total_of_a_layout_has_one_form(layout: int, cells: int, tmp_path: Path) -> None:
+    forms = "NFC", "NFD"
+    said = '<SEPARATOR> ","\nr Évry\n<RECODEABLE>\n<TOTCODE> "Régions"\nv\n<NUMERIC>\n'
+    (tmp_path / "t.rda").write_text(normalize(forms[layout], said), encoding="utf-8")
+    text = normalize(forms[cells], "Châlons,5\nÉvry,7\nRégions,12\n")
+    (tmp_path / "t.tab").write_text(text, encoding="utf-8")
+    read = read_table_data(tmp_path / "t.tab", tmp_path / "t.rda")
+    variable = read_metadata(tmp_path / "t.rda").variable("r")
+    assert read.columns["r"].tolist() == ["Châlons", "Évry", "Régions"]
+    assert (variable.total, variable.missing) == ("Régions", ("Évry",))
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_cells_and_totals_are_named_in_either_form(form: str) -> None:
+    town, total = normalize(form, "Châlons"), normalize(form, "Régions")
+    rows = {"r": [WHOLE, "Laon", "Régions"], "v": [5, 7, 12]}
+    for told in (total, {"r": total}):
+        release = Release.from_frame(rows, ["r"], "v", total=told)
+        assert release.roots == ("Régions",)
+    assert position(release, (town,)) == 0
+    table = Table.from_array([5, 7], names=["r"], codes=[[WHOLE, "Laon"]])
+    index = pd.Index([town, "Total", "Laon"])
+    assert as_pattern(table, pd.Series([True, False, True], index)).tolist() == [True, True, False]
