@@ -154,6 +154,18 @@ known from all together)
     return Differencing(union, *arrays[:5], publishers, *arrays[5:], places)
 
 
+def releases_alike(releases: Sequence[Release]) -> list[Release]:
+    """Releases in which a dimension has one name, whatever form its accents have in each.
+
+    Raises
+    ------
+    InputError
+        If two dimensions of one release look alike.
+    """
+    named = names_alike([release.names for release in releases], "release")
+    return [replace(one, names=names) for one, names in zip(releases, named, strict=True)]
+
+
 def union_of(releases: Sequence[Release]) -> tuple[list[Release], Release, tuple[Ints, ...]]:
     """Join several releases in one over the union of their cells and relations.
 
@@ -166,8 +178,7 @@ def union_of(releases: Sequence[Release]) -> tuple[list[Release], Release, tuple
         If dimensions cannot be matched, two releases publish different values of a cell, or one
         publishes a value outside the bounds that another states (cell and releases named).
     """
-    named = names_alike([release.names for release in releases], "release")
-    releases = [replace(one, names=names) for one, names in zip(releases, named, strict=True)]
+    releases = releases_alike(releases)
     # `link` matches cells by label; all values 0 satisfy every relation and agree everywhere.
     frame = link(*(_structure(release) for release in releases))
     scaled = [

@@ -18,6 +18,7 @@ from csp.mechanism import Protected
 from csp.release.release import Release
 from csp.release_file import read_release, write_protected
 from csp.tables.codes import Labels
+from csp.tables.link import names_alike
 from csp.tables.table import Table
 
 _NUMBERED = re.compile(r"(.+)\.([0-9]{3,9})\.json")
@@ -183,11 +184,12 @@ def _has(path: Path, names: Sequence[str]) -> bool:
 def _alike(path: Path, now: Table | Release) -> bool:
     """Whether a release has the dimensions of another, and most of its codes."""
     old = read_release(path)[0]
-    if sorted(old.names) != sorted(now.names):
+    names, mine = names_alike([old.names, now.names], "release")
+    if sorted(names) != sorted(mine):
         return False
     then, here = (Labels.of(one.labels).unused_dropped().categories for one in (old, now))
-    for name, codes in zip(old.names, then, strict=True):
-        others = here[now.names.index(name)]
+    for name, codes in zip(names, then, strict=True):
+        others = here[mine.index(name)]
         if 2 * len({*codes} & {*others}) <= max(len(codes), len(others)):
             return False
     return True

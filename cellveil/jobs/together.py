@@ -9,7 +9,12 @@ from typing import NoReturn
 
 import numpy as np
 
-from attacks.release_alone.several_releases import Differencing, differencing, union_of
+from attacks.release_alone.several_releases import (
+    Differencing,
+    differencing,
+    releases_alike,
+    union_of,
+)
 from cellveil.front import refuse
 from csp.clock import Clock
 from csp.errors import InputError, OutOfTime
@@ -26,6 +31,7 @@ def places_of(old: Release, new: Release) -> Ints | None:
     Two cells are the same if their labels agree once dimensions at their total are dropped. None
     if a dimension that only one of the releases has lacks a total.
     """
+    old, new = releases_alike([old, new])
     roots = dict(zip(old.names, old.roots, strict=True))
     mine = dict(zip(new.names, new.roots, strict=True))
     lacking = [roots[name] for name in old.names if name not in mine]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from unicodedata import normalize
 
 import numpy as np
 from typer.testing import CliRunner
@@ -12,6 +13,8 @@ from typer.testing import CliRunner
 import csp
 from attacks.release_alone.several_releases import union_of
 from cellveil.cli.app import app
+from cellveil.jobs.history import _alike
+from cellveil.jobs.together import places_of
 from csp.release.release import Release
 from csp.release_file import write_release
 
@@ -134,3 +137,16 @@ def test_a_list_that_does_not_say_what_its_values_are_is_compared_with_one_that_
         assert code == 0, said
         assert not union_of([one, other])[1].of_counts
     assert union_of([plain, plain])[1].of_counts
+
+
+def test_a_dimension_may_have_its_accents_in_another_form(tmp_path: Path) -> None:
+    forms = [(normalize(form, "ré"), "size") for form in ("NFC", "NFD")]
+    cells = square("12", "13"), square("12", "23")
+    two = [replace(release(own), names=names) for own, names in zip(cells, forms, strict=True)]
+    code, _, facts = compare(tmp_path, *two)
+    assert code == 1
+    assert len(facts["together"]["disclosed"]) == 6
+    at = places_of(*two)
+    assert at is not None
+    assert at.tolist() == [*range(TABLE.n_cells)]
+    assert _alike(tmp_path / "old.json", two[1])

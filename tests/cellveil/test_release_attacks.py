@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from pathlib import Path
+from unicodedata import normalize
 
 import numpy as np
 import pytest
@@ -77,6 +78,14 @@ def test_explanations_name_relations_and_amounts_only_if_asked(release: Path) ->
     assert "at most 15" in loud.stdout
     assert run("explain", release, "--cell", "1,9").exit_code == 2
     assert "is published" in run("explain", release, "--cell", "3,3").stderr
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_a_cell_is_named_in_either_form(form: str, tmp_path: Path) -> None:
+    table = Table.from_array([5, 7, 9], names=["r"], codes=[["Nö", "Sü", "Öst"]])
+    write_release(Release.of(table, np.arange(4) < 2), tmp_path / "r.json")
+    found = run("explain", tmp_path / "r.json", "--cell", normalize(form, "Nö"))
+    assert found.exit_code == 0, found.stderr
 
 
 def test_a_cell_alone_in_its_row_is_explained(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from attacks import differencing
 from attacks.published_findings import unavailable_cells
-from attacks.release_alone.several_releases import Differencing
+from attacks.release_alone.several_releases import Differencing, releases_alike
 from cellveil.cli import options
 from cellveil.cli.answers import finish
 from cellveil.cli.options import argument
@@ -48,7 +48,7 @@ def diff(
     they together disclose a cell that one of them suppresses.
     """
     check_outputs({"--summary": summary}, [old, new])
-    releases = [read_public(path, publication)[0] for path in (old, new)]
+    releases = releases_alike([read_public(path, publication)[0] for path in (old, new)])
     facts = _changes(*releases)
     revised = facts["revised"]
     names = (("only_old", f"only in {old.name}"), ("only_new", f"only in {new.name}"),
