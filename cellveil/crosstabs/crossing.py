@@ -298,6 +298,12 @@ def _read(given: Any, argument: str) -> tuple[NDArray[Any], tuple[str, ...] | No
     if library == "pandas" and getattr(given, "ndim", 0) == 1:
         import pandas as pd
 
+        if getattr(given, "nlevels", 1) > 1:
+            msg = (
+                f"{argument} is an index of {given.nlevels} levels; give those that cross as a "
+                "list, such as [index.get_level_values(0), index.get_level_values(1)]"
+            )
+            raise InputError(msg)
         frame = pd.Series(given).to_frame("c")  # an index or an array of pandas is a column, too
     elif library == "polars":
         frame = given.alias("c").to_frame()

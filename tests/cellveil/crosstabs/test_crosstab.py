@@ -256,6 +256,8 @@ def test_contributors_are_counted_once():
         (lambda d: crosstab(d.region, d["size"], rules=RULES).to_frame("polars", mark="x"),
          "only frames of pandas hold"),
         (lambda d: crosstab(d.region[d.pay < 0], rules=RULES), "no records"),
+        (lambda d: crosstab(d.set_index(["region", "size"]).index, d.pay, rules=RULES),
+         r"an index of 2 levels; give those that cross as a list"),
     ],
 )  # fmt: skip
 def test_wrong_calls_are_answered(call, words):
