@@ -75,6 +75,9 @@ def _read(file: TextFile, **asked: Any) -> tuple[Mapping[str, list[Any]], Any]:
     end = Path(file.path).suffix.lower()
     try:
         import pyreadstat
+
+        # Its first releases that are allowed offer one of these by name.
+        from pyreadstat._readstat_parser import PyreadstatError, ReadstatError
     except ImportError as error:
         msg = f"{str(file.path)!r} needs pyreadstat; pip install 'cellveil[stat]'"
         raise InputError(msg) from error
@@ -90,7 +93,7 @@ def _read(file: TextFile, **asked: Any) -> tuple[Mapping[str, list[Any]], Any]:
     except MemoryError:
         msg = f"{str(file.path)!r} does not fit into memory; read fewer columns"
         raise InputError(msg) from None
-    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, ArithmeticError, ValueError):
+    except (PyreadstatError, ReadstatError, ArithmeticError, ValueError):
         msg = (
             f"{str(file.path)!r} cannot be read as a file of {PROGRAMS[end]}; is it damaged, or "
             f"its text in another encoding ({argument('encoding', 'cp1252')})?"

@@ -453,7 +453,7 @@ def plain_relation(relation: Any, names: Sequence[str]) -> Any:
         elif types[name] == "BOOLEAN":
             column = f"CASE {column} WHEN true THEN 'True' WHEN false THEN 'False' END"
         elif types[name].startswith("TIMESTAMP"):
-            column = _time_text(column, zoned="ZONE" in types[name])
+            column = _time_text(column, zoned="ZONE" in types[name] or "TZ" in types[name])
         kept = types[name] in exact or types[name] in {"DOUBLE", "FLOAT"}
         terms.append(f"{column} AS c{i}" if kept else f"CAST({column} AS VARCHAR) AS c{i}")
     return relation.project(", ".join(terms))

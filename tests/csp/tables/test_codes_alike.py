@@ -46,10 +46,11 @@ def test_the_form_of_a_code_does_not_count(text: str, form: str) -> None:
 @pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "parquet", "lists"])
 def test_midnight_is_a_date_through_every_door(kind: str, tmp_path: Path) -> None:
     frame = pd.DataFrame({"day": pd.to_datetime([*DAYS])})
+    points = pl.DataFrame({"day": [day.to_pydatetime() for day in frame["day"]]})
     data = {
-        "pandas": frame, "polars": pl.DataFrame({"day": [*frame["day"].dt.to_pydatetime()]}),
+        "pandas": frame, "polars": points,
         "lists": {"day": [*frame["day"]]}, "parquet": tmp_path / "a.parquet",
-        "arrow": pl.DataFrame({"day": [*frame["day"].dt.to_pydatetime()]}).to_arrow(),
+        "arrow": points.to_arrow(),
     }[kind]  # fmt: skip
     frame.to_parquet(tmp_path / "a.parquet")
     days = ("2024-01-01", "2025-01-01", "Total")
@@ -153,9 +154,14 @@ def test_columns_of_libraries_are_those_of_lists(make) -> None:
         assert text_codes(read_columns({"f": narrow}, ["f"]).arrays[0]) == ["0.1", "2"]
 
 
-def test_points_in_time_have_one_text_whatever_the_zone_of_the_machine(tmp_path: Path) -> None:
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+def test_points_in_time_have_one_text_whatever_the_zone_of_the_machine(
+    tmp_path: Path, unit: str
+) -> None:
     moments = pd.to_datetime(["2024-01-31 23:30:00.5", "2024-02-29 00:00:00.0"])
-    frame = pd.DataFrame({"t": moments, "z": moments.tz_localize("UTC")})
+    frame = pd.DataFrame({"t": moments, "z": moments.tz_localize("UTC")}).astype(
+        {"t": f"datetime64[{unit}]", "z": f"datetime64[{unit}, UTC]"}
+    )
     frame.to_parquet(tmp_path / "a.parquet")
     code = (
         "import sys\nfrom csp.tables.columns import read_columns\n"
