@@ -16,10 +16,11 @@ from attacks.release_alone.disclosed_cells import disclosed_of
 from csp.clock import Clock
 from csp.errors import InputError
 from csp.exact import UNBOUNDED, Bools, Floats, Ints
+from csp.formats.codes import names_alike
 from csp.highs import Model, Status
 from csp.release.completion import agreeing
 from csp.release.release import Release
-from csp.tables.link import link, names_alike, subset_words
+from csp.tables.link import link, subset_words
 from csp.tables.table import Table
 
 

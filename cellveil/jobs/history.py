@@ -13,12 +13,12 @@ from cellveil.io.kept import Kept, keep_again, kept_from
 from cellveil.jobs.job import Job
 from cellveil.jobs.together import Required, attacked_together, cells_words, differ, places_of
 from csp.clock import Clock
+from csp.formats.codes import names_alike
 from csp.formats.files import Together
 from csp.mechanism import Protected
 from csp.release.release import Release
 from csp.release_file import read_release, write_protected
 from csp.tables.codes import Labels
-from csp.tables.link import names_alike
 from csp.tables.table import Table
 
 _NUMBERED = re.compile(r"(.+)\.([0-9]{3,9})\.json")

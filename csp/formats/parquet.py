@@ -122,3 +122,18 @@ def _check_case(names: Sequence[str], path: str | os.PathLike[str]) -> None:
 def _is_odd(path: object) -> bool:
     """Whether a name of a file holds bytes that are not text."""
     return any("\ud800" <= sign <= "\udfff" for sign in str(path))
+
+
+def time_text(column: str, *, zoned: bool) -> str:
+    """Text of a point in time as Python has it: in UTC where it has a zone, a midnight as a date.
+
+    Programs without dates keep them as midnight without a zone (`csp.tables.codes`).
+    """
+    time = f"{column} AT TIME ZONE 'UTC'" if zoned else f"CAST({column} AS TIMESTAMP)"
+    zone = "+00:00" if zoned else ""
+    part = f"CASE WHEN microsecond({time}) % 1000000 = 0 THEN '' ELSE strftime({time}, '.%f') END"
+    text = f"strftime({time}, '%Y-%m-%d %H:%M:%S') || {part} || '{zone}'"
+    if zoned:
+        return text
+    day = f"strftime({time}, '%Y-%m-%d')"
+    return f"CASE WHEN {time} = date_trunc('day', {time}) THEN {day} ELSE {text} END"

@@ -24,7 +24,7 @@ from csp.formats.delimited import (
 )
 from csp.formats.kinds import kind_of
 from csp.formats.marks import with_points, without_apostrophes, without_missing
-from csp.formats.parquet import connected, open_parquet
+from csp.formats.parquet import connected, open_parquet, time_text
 from csp.formats.reading import encoding_name
 from csp.formats.statistical import statistical_columns, statistical_names
 from csp.tables.units import unmasked
@@ -213,7 +213,7 @@ def _object_array(column: Any) -> NDArray[Any]:
 
 
 def _from_library(column: Any) -> NDArray[Any]:
-    """Column of polars or pyarrow, as one of a frame: their gaps and narrow floats are no texts."""
+    """Column of polars or pyarrow as one of a frame, with its gaps and narrow floats."""
     import narwhals as nw
 
     if hasattr(column, "to_pylist") and not hasattr(column, "chunks"):
@@ -453,22 +453,7 @@ def plain_relation(relation: Any, names: Sequence[str]) -> Any:
         elif types[name] == "BOOLEAN":
             column = f"CASE {column} WHEN true THEN 'True' WHEN false THEN 'False' END"
         elif types[name].startswith("TIMESTAMP"):
-            column = _time_text(column, zoned="ZONE" in types[name] or "TZ" in types[name])
+            column = time_text(column, zoned="ZONE" in types[name] or "TZ" in types[name])
         kept = types[name] in exact or types[name] in {"DOUBLE", "FLOAT"}
         terms.append(f"{column} AS c{i}" if kept else f"CAST({column} AS VARCHAR) AS c{i}")
     return relation.project(", ".join(terms))
-
-
-def _time_text(column: str, *, zoned: bool) -> str:
-    """Text of a point in time as Python has it: in UTC where it has a zone, a midnight as a date.
-
-    Programs without dates keep them as midnight without a zone (`csp.tables.codes`).
-    """
-    time = f"{column} AT TIME ZONE 'UTC'" if zoned else f"CAST({column} AS TIMESTAMP)"
-    zone = "+00:00" if zoned else ""
-    part = f"CASE WHEN microsecond({time}) % 1000000 = 0 THEN '' ELSE strftime({time}, '.%f') END"
-    text = f"strftime({time}, '%Y-%m-%d %H:%M:%S') || {part} || '{zone}'"
-    if zoned:
-        return text
-    day = f"strftime({time}, '%Y-%m-%d')"
-    return f"CASE WHEN {time} = date_trunc('day', {time}) THEN {day} ELSE {text} END"

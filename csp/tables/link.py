@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
-from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError, argument, phrase
 from csp.exact import UNBOUNDED, Ints
+from csp.formats.codes import names_alike
 from csp.names.calls import expect
 from csp.tables.codes import Labels, cell_name
 from csp.tables.contributors import Contributors
@@ -134,30 +134,6 @@ def _identified(tables: Sequence[Table]) -> tuple[str, ...]:
         "contributors are not named, so one who is alone in a cell of two tables counts as two; "
         "tabulate records with their contributor to guard against that",
     )
-
-
-def names_alike(several: Sequence[Sequence[str]], what: str = "table") -> list[tuple[str, ...]]:
-    """Names of the dimensions of several tables; those that look alike are one.
-
-    Under two names a dimension would be two, and what the tables share would not be protected
-    together. A name that all tables write alike stays as it is, for columns are found by it.
-
-    Raises
-    ------
-    InputError
-        If two dimensions of one table look alike; `what` names it.
-    """
-    written: dict[str, set[str]] = {}
-    for number, names in enumerate(several, start=1):
-        forms = [normalize("NFC", name) for name in names]
-        twice = next((form for form in forms if forms.count(form) > 1), None)
-        if twice is not None:
-            msg = f"{what} {number} has two dimensions with the name {twice!r}; rename one of them"
-            raise InputError(msg)
-        for form, name in zip(forms, names, strict=True):
-            written.setdefault(form, set()).add(name)
-    other = {name: form for form, those in written.items() if len(those) > 1 for name in those}
-    return [tuple(other.get(name, name) for name in names) for names in several]
 
 
 def named_alike(tables: Sequence[Table]) -> list[Table]:

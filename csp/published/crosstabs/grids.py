@@ -12,12 +12,13 @@ import numpy as np
 
 from csp.errors import InputError, argument
 from csp.formats.delimited import TextFile
-from csp.published.door import grid_of, headers_named, roles_of
+from csp.published.door import grid_of, headers_named
 from csp.published.entries import sign_of
 from csp.published.grids.grid import CrossGrid, is_list, read_grid
 from csp.published.grids.heads import are_years
 from csp.published.grids.kinds import SIGNS
 from csp.published.grids.margins import without_margins
+from csp.published.roles import roles_of
 from csp.published.sums.structure import Printed
 from csp.published.told import Roles, Told
 

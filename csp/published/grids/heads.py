@@ -58,7 +58,9 @@ def is_header(
     if tells_apart(texts, body[0], body, labels):
         if not own:
             return _belongs_to_header(texts, body, labels, kinds, what)
-        scale &= is_number(beside[-1]) and not beside[-1].isdecimal()  # the last step is no total
+        scale &= (
+            is_number(beside[-1]) and not beside[-1].isdecimal()
+        )  # the last step is not a total
         if scale and not _STEPS.fullmatch(own):
             _check_steps(above, beside, labels, f"{what}, row {body[0] + 1}")
             return False
