@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from csp.clock import Clock
+from csp.errors import OutOfTime
 from csp.exact import Ints
 from csp.highs import Model, Status
 from csp.rounding.neighbours import Neighbours
@@ -121,7 +122,10 @@ def _solved(columns: csc_array, cost: Ints, found: Ints, free: Ints, clock: Cloc
         row_lower=right.astype(np.float64), row_upper=right.astype(np.float64), integer=True,
     )  # fmt: skip
     model.set_start(found[free].astype(np.float64))
-    model.solve(clock, interruptible=True)
+    try:
+        model.solve(clock, interruptible=True)
+    except OutOfTime:  # the choice that stands is kept
+        return None
     chosen = np.rint(model.values).astype(np.int64)
     binary = len(chosen) == len(free) and bool(((chosen == 0) | (chosen == 1)).all())
     if not binary or np.any(part @ chosen != right) or cost[free] @ (chosen - found[free]) >= 0:

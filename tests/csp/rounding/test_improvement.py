@@ -7,8 +7,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from csp import Table, round_table
+from csp import Table, highs, round_table
 from csp.clock import UNLIMITED, Clock
+from csp.errors import OutOfTime
 from csp.rounding import programs
 from csp.rounding.improvement import improve, some_choice
 from csp.rounding.neighbours import Neighbours
@@ -49,6 +50,22 @@ def test_a_choice_far_from_the_best_is_improved() -> None:
     improve(near, near.cost, better, Clock.of(60))
     off = [int(near.rest.sum() + near.cost @ one) - best.distance for one in (first, better)]
     assert 0 <= 5 * off[1] < off[0]
+
+
+def test_a_choice_is_kept_where_the_solver_does_not_come_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    near = Neighbours.of(synthetic.frequency_nd((3, 3, 3), 4), 5)
+    first = some_choice(near, -near.cost, UNLIMITED)
+    assert first is not None
+
+    def lost(*_: object) -> None:
+        raise OutOfTime
+
+    monkeypatch.setattr(highs, "run_interruptibly", lost)
+    kept = first.copy()
+    improve(near, near.cost, kept, Clock.of(5))
+    assert kept.tolist() == first.tolist()
 
 
 @examples(15)
