@@ -39,7 +39,8 @@ def tables_of(rows, most):
 def printed(rows):
     """The same as a cross table: ranges in words, [c] for nothing."""
     height, width = len(rows), len(rows[0])
-    heads = ["", *(f"c{j}" for j in range(width - 1)), "Total"]
+    # Without a name above the labels, a first row of ranges might be classes of the columns.
+    heads = ["area", *(f"c{j}" for j in range(width - 1)), "Total"]
     labels = [*(f"r{i}" for i in range(height - 1)), "Total"]
     texts = [
         [f"{entry[0]}-{entry[1]}" if isinstance(entry, tuple) else "[c]" if entry is None else entry
