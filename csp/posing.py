@@ -13,15 +13,12 @@ from csp.errors import InputError, argument
 from csp.exact import MAX_VALUE, Bools, Ints, Number, ceil_fraction, exact, number_text
 from csp.formats.apriori import Statement
 from csp.formats.reading import as_object
-from csp.names.calls import check_choice, check_flag
+from csp.names.calls import check_choice
 from csp.problem.apriori import apply_apriori
 from csp.problem.problem import Problem
 from csp.rules import Manual, Rule, Sensitivity, as_rule
 from csp.rules.base import counts_of, is_count_table, parts_of, whole_units
 from csp.tables.table import Table
-
-_SURE = ("strict", "unions")
-"""Flags that have no default of their own in tables of counts or of values."""
 
 Cost = str | Callable[[Table], Any]
 
@@ -42,10 +39,6 @@ class Posing:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rules", as_rule(self.rules))
-        for name in ("strict", "unions", "singletons", "integer"):
-            given = getattr(self, name)
-            if given is not None or name in _SURE:
-                check_flag(name, given)
         if self.width is not None:
             try:
                 negative = exact(self.width) < 0

@@ -16,7 +16,7 @@ from csp.clock import Clock
 from csp.errors import InputError
 from csp.exact import Number
 from csp.mechanism import Mechanism
-from csp.names.calls import expect
+from csp.names.calls import expect, whole_number
 from csp.tables.table import Table
 
 RATES: tuple[Number, ...] = ("0.01", "0.02", "0.05", "0.1", "0.2", "0.3", "0.5")
@@ -139,9 +139,8 @@ def choose_rate(
             "in ten unsafe"
         )
         raise InputError(msg)
-    if keys < 1:
-        msg = f"keys must be at least 1, got {keys!r}"
-        raise InputError(msg)
+    for name, number in (("keys", keys), ("draws", draws), ("max_tables", max_tables)):
+        whole_number(name, number)
     widths = {mechanism.uniform_width(table) for table in tables}
     if len(widths) != 1 or None in widths:
         msg = "the tables need one width for all primary cells; give Mechanism(width=)"

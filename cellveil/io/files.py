@@ -35,8 +35,8 @@ KINDS = {
 }
 """What the files of an option end with, where a command does not say otherwise."""
 
-_BESIDE = {"--report": ("facts", ".json"), "--release": ("cells", ".csv")}
-"""What stands beside the file of an option, and how it ends."""
+_BESIDE = {".html": ("facts", ".json"), "--release": ("cells", ".csv")}
+"""What stands beside a page, or the file of an option, and how it ends."""
 
 Columns = dict[str, Sequence[Any]]
 
@@ -61,12 +61,15 @@ def check_outputs(
     read = {os.path.realpath(path) for path in inputs if path is not None}
     taken: dict[str, str] = {}
     given = {option: path for option, path in outputs.items() if path is not None}
-    for option, (what, suffix) in _BESIDE.items():
-        if option in given and given[option].name:  # '.' is refused below
-            given[f"the {what} of {option}"] = given[option].with_suffix(suffix)
+    for option, path in list(given.items()):
+        what, suffix = _BESIDE.get(option, _BESIDE.get(path.suffix.lower(), ("", "")))
+        if what and path.name:  # '.' is refused below
+            given[f"the {what} of {option}"] = path.with_suffix(suffix)
     for option, path in given.items():
         if option in known and not path.name.lower().endswith(known[option]):
             refuse(f"{option} {str(path)!r} must end with {' or '.join(known[option])}")
+        if path.name.startswith(".") and not path.suffix:
+            refuse(f"{option} {str(path)!r} has no name before its ending")
         target = os.path.realpath(path)
         if target in read:
             refuse(

@@ -240,9 +240,8 @@ def _places(job: Job) -> dict[str, Path]:
         for group in job.groups:
             name = "+".join(table.name for table in group)
             places[f"{name}.html"] = job.folder / f"{name}.html"
-            for suffix in (".html", ".json"):
-                outputs[f"report {name}{suffix}"] = job.folder / f"{name}{suffix}"
-                kinds[f"report {name}{suffix}"] = (suffix,)
+            outputs[f"report {name}.html"] = places[f"{name}.html"]
+            kinds[f"report {name}.html"] = (".html",)
     places["result"] = job.folder / f"{job.path.stem}.result.json"
     outputs["result"], kinds["result"] = places["result"], (".json",)
     outputs["internal record"] = job.record

@@ -29,7 +29,7 @@ def write_page(
     path: Path, page: str, facts: Mapping[str, Any], files: Together | None = None
 ) -> None:
     """Write a page, and beside it its facts as .json; an `InputError` if that fails."""
-    if path.suffix != ".html":
+    if path.suffix.lower() != ".html":
         refuse(f"{path} must end with .html; the facts are written beside it as .json")
     with joined(files) as group:
         with group.writer(path) as out:

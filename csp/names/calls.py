@@ -36,6 +36,14 @@ _MENDS = {
     "Mechanism": "make one, such as Mechanism('P(10,1)')",
     "Protected": "make one with csp.protect or Mechanism.protect",
 }
+_PLAIN = {
+    "bool": "True or False",
+    "bool | None": "True, False or None",
+    "int": "a whole number",
+    "int | None": "a whole number or None",
+}
+"""Annotations of arguments whose kind is checked at each call, in words."""
+
 _KIND = re.compile(r"(?:(?:Sequence|Iterable)\[)?([A-Z]\w+)\]?(?: \| None)?")
 """Annotations of arguments that are a value of a class, or several."""
 
@@ -48,11 +56,14 @@ def named_errors(function: Callable[P, R]) -> Callable[P, R]:
     if hasattr(function, _NAMED):
         return function
     fault_of, known = partial(_fault, function), _spelled_out(function)
+    check_plain = _plain_check(function)
 
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             if known is not None and not known.issuperset(kwargs):
                 raise TypeError  # noqa: TRY301 - as Python does without **options
+            if check_plain is not None:
+                check_plain(kwargs)
             return function(*args, **kwargs)
         except (TypeError, AttributeError):
             fault = fault_of(args, kwargs)
@@ -151,6 +162,31 @@ def _spelled_out(function: Callable[..., Any]) -> frozenset[str] | None:
     told: Any = function
     told.__signature__ = signature.replace(parameters=[*named, *shown])
     return frozenset(p.name for p in (*named, *shown))
+
+
+def _plain_check(function: Callable[..., Any]) -> Callable[[Mapping[str, Any]], None] | None:
+    """Refuse named flags that are not true or false, and whole numbers that are not.
+
+    Python takes any word for true, "no" as well, and a number such as 2.5 fails deep inside.
+    None for a function that takes neither.
+    """
+    arguments = inspect.signature(function).parameters.values()
+    kinds = {one.name: one.annotation for one in arguments if one.annotation in _PLAIN}
+
+    def check(given: Mapping[str, Any]) -> None:
+        for name, value in given.items():
+            if name in kinds and not _is_plain(value, kinds[name]):
+                msg = f"{name} must be {_PLAIN[kinds[name]]}, got {value!r}"
+                raise InputError(msg)
+
+    return check if kinds else None
+
+
+def _is_plain(value: object, kind: str) -> bool:
+    if value is None:
+        return kind.endswith("None")
+    flag = isinstance(value, (bool, np.bool_))
+    return flag if kind.startswith("bool") else isinstance(value, Integral) and not flag
 
 
 def _fault(
@@ -296,18 +332,6 @@ def check_known(
     unknown = next((one for one in given if one not in known), None)
     if unknown is not None:
         msg = f"{name} names {unknown!r}, which is not among the {kind}: {', '.join(known)}"
-        raise InputError(msg)
-
-
-def check_flag(name: str, value: object) -> None:
-    """Refuse an argument that has to be true or false and is neither.
-
-    Raises
-    ------
-    InputError
-    """
-    if not isinstance(value, (bool, np.bool_)):
-        msg = f"{name} must be True or False, got {value!r}"
         raise InputError(msg)
 
 

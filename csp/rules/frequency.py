@@ -11,7 +11,6 @@ import numpy as np
 
 from csp.errors import InputError, NoContributors, argument
 from csp.exact import Bools, Number, number_text
-from csp.names.calls import check_flag
 from csp.rules.base import (
     Rule,
     counts_of,
@@ -73,8 +72,6 @@ class MinFrequency(Rule):
         )
 
     def __post_init__(self) -> None:
-        check_flag("zero_sensitive", self.zero_sensitive)
-        check_flag("weighted", self.weighted)
         set_parameter(self, "n", whole=True)
         set_parameter(self, "width")
         set_parameter(self, "margin", positive=False)

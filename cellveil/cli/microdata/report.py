@@ -58,11 +58,8 @@ def report(
     import microagg
 
     stem = masked.name.partition(".")[0]
-    page = masked.with_name(f"{stem}.report.html") if output is None else output
-    check_outputs(
-        {"-o": page, "the facts of the report": page.with_suffix(".json")}, [original, masked],
-        {"-o": (".html",)},
-    )  # fmt: skip
+    page = masked.parent / f"{stem}.report.html" if output is None else output
+    check_outputs({"-o": page}, [original, masked], {"-o": (".html",)})
     if k is not None:
         whole_number("-k", k)
     before, after = record_files(original, masked, written=written)

@@ -48,12 +48,9 @@ def report(
     'cellveil protect --report' writes the page of the office, with costs and proofs. Exit codes:
     0 no attack exposes a cell, 1 some does or was cut short, 2 bad input.
     """
-    page = release.with_suffix(".report.html") if output is None else output
-    facts = page.with_suffix(".json")
-    check_outputs(
-        {"-o": page, "the facts of the report": facts}, [release, release.with_suffix(".csv")],
-        {"-o": (".html",)},
-    )  # fmt: skip
+    page = release.parent / f"{release.stem}.report.html" if output is None else output
+    beside = [release.with_suffix(".csv")] if release.name else []
+    check_outputs({"-o": page}, [release, *beside], {"-o": (".html",)})
     clock = limit.started()
     given, mechanism = read_public(release, publication)
     found = None
@@ -66,7 +63,7 @@ def report(
             time_limit=clock.seconds, reveal=reveal,
         )  # fmt: skip
         write_page(page, report_page(given, told), told)
-    lines = [f"Wrote {page}, {facts}."]
+    lines = [f"Wrote {page}, {page.with_suffix('.json')}."]
     if found is not None:
         ended = "" if found.complete else "; not every attack came to its end"
         exposed = f"{len(found.exposed)} of {int(given.pattern.sum())}"

@@ -238,3 +238,16 @@ def test_the_command_writes_the_report_of_what_it_publishes(tmp_path: Any) -> No
         refused = CliRunner().invoke(app, [*ask, *more])
         assert refused.exit_code == 2
         assert message in str(refused.exception) + refused.output
+
+
+@pytest.mark.parametrize("asked", [["."], ["no.json", "-o", "."], ["no.json", "-o", ".html"]])
+def test_files_without_a_name_are_refused(asked):
+    done = CliRunner().invoke(app, ["report", *asked])
+    assert done.exit_code == 2
+
+
+def test_an_ending_in_capitals_is_known_before_and_after_the_work(tmp_path: Any) -> None:
+    page = tmp_path / "T.HTML"
+    csp.protect(csp.Table.from_array([[1, 20], [30, 4]]), "FREQ(3)").report(page)
+    assert page.exists()
+    assert page.with_suffix(".json").exists()

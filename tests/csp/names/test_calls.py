@@ -203,6 +203,27 @@ def test_a_value_of_another_class_is_named(function):
         function(**given)
 
 
+PLAIN = [
+    (function, p.name, wrong, str(p.annotation))
+    for _, _, value in OFFERED
+    for function in [value, *(vars(value).values() if inspect.isclass(value) else ())]
+    if function is value or (inspect.isfunction(function) and function.__name__[0] != "_")
+    for p in inspect.signature(function).parameters.values()
+    for kind, wrongs in (("bool", ("no", 1, 2.0)), ("int", ("3", 2.5, True)))
+    if str(p.annotation).removesuffix(" | None") == kind
+    for wrong in wrongs
+]
+
+
+def test_flags_and_whole_numbers_are_what_they_are():
+    """Of every function: Python takes any word for true, "no" as well."""
+    assert len(PLAIN) > 200
+    for function, name, wrong, kind in PLAIN:
+        words = "True" if kind.startswith("bool") else "a whole number"
+        with pytest.raises(InputError, match=rf"{name} must be {words}.* got {wrong!r}"):
+            function(**{name: wrong})
+
+
 def test_what_to_give_in_its_place_is_said():
     protected = protect(TABLE, "FREQ(2)")
     mend = "release must be a Release, got Protected; take that of what protect returned"
