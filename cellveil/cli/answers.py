@@ -74,19 +74,20 @@ def finish(
     to: Destination = _NOWHERE,
     write: Callable[[Together], Sequence[Path]] | None = None,
     hashed: bool = False,
+    save: Callable[[Path, Mapping[str, Sequence[Any]], Together], None] = write_columns,
 ) -> NoReturn:
     """End a command: write its files, give its result, say what that means, and exit.
 
     `to` names the files: --summary writes the facts (`hashed`: with the SHA-256 of what -o names)
-    and --json prints them; -o writes the columns. `write` writes further files together with these,
-    and returns their paths. Without -o `show` prints the result for the eye, by default the
-    columns; `speak` says the lines. The exit code is that of an interrupt, or 1 where the result is
-    not `safe`, or the `worst` of several results.
+    and --json prints them; -o writes the columns, by `save`. `write` writes further files together
+    with these, and returns their paths. Without -o `show` prints the result for the eye, by default
+    the columns; `speak` says the lines. The exit code is that of an interrupt, or 1 where the
+    result is not `safe`, or the `worst` of several results.
     """
     output, summary = to.output, to.summary
     with written_together() as files:
         if output is not None and columns is not None:
-            write_columns(output, columns, files)
+            save(output, columns, files)
         further = () if write is None else write(files)
         if hashed:
             facts["files"] = hashes([] if output is None else [output], files)

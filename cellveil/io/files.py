@@ -208,16 +208,22 @@ def write_json(path: Path, facts: Mapping[str, Any], files: Together | None = No
         out.write("\n")
 
 
-def _write_parquet(path: Path, columns: Mapping[str, Sequence[Any]], files: Together) -> None:
-    import duckdb
-
+def check_case(path: Path, names: Iterable[str]) -> None:
+    """Refuse columns that are one for readers of a file that do not mind case."""
     folded: dict[str, str] = {}
-    for name in columns:
+    for name in names:
         if folded.setdefault(name.lower(), name) != name:
             refuse(
                 f"cannot write {str(path)!r}: the columns {folded[name.lower()]!r} and {name!r} "
-                "differ in case only, which .parquet readers mistake; rename one, or write .csv"
+                f"differ in case only, which readers of {path.suffix} mistake; rename one, or "
+                "write .csv"
             )
+
+
+def _write_parquet(path: Path, columns: Mapping[str, Sequence[Any]], files: Together) -> None:
+    import duckdb
+
+    check_case(path, columns)
     arrays = {name: _array(name, column) for name, column in columns.items()}
     with files.path(path) as draft, duckdb.connect() as connection:
         try:

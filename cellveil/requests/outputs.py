@@ -120,7 +120,7 @@ class Masked:
     """A masked file, and facts about it."""
 
     output: Path | None = option(
-        "Masked file: .csv, .csv.gz or .parquet.", "FILE", names=("--output", "-o")
+        "Masked file: .csv, .csv.gz, .parquet, .dta or .sav.", "FILE", names=("--output", "-o")
     )
     summary: Path | None = again(Facts, "summary")
     reveal: bool = option(

@@ -7,8 +7,10 @@ Codes are the values that the file holds, or their labels where these are asked 
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -69,31 +71,65 @@ def statistical_columns(
     return found
 
 
-def _read(file: TextFile, **asked: Any) -> tuple[Mapping[str, list[Any]], Any]:
-    """Let pyreadstat read a file: its columns, and what it tells of them."""
-    path = regular_file(file.path)
-    end = Path(file.path).suffix.lower()
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Labels of a file: of its columns, and of the codes of columns."""
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    codes: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
+
+
+def statistical_labels(file: TextFile) -> Labels:
+    """Labels of a file; none of codes where these stand in place of the codes.
+
+    Raises
+    ------
+    InputError
+        As for `statistical_columns`.
+    """
+    told = _read(file, metadataonly=True)[1]
+    columns = {name: label for name, label in told.column_names_to_labels.items() if label}
+    return Labels(columns, {} if file.labels else told.variable_value_labels)
+
+
+def statistical_library(path: str | os.PathLike[str]) -> tuple[Any, tuple[type[Exception], ...]]:
+    """Return pyreadstat, for a file that is read or written, and the classes of its errors.
+
+    Raises
+    ------
+    InputError
+        If it is not installed.
+    """
     try:
         import pyreadstat
 
         # Its first releases that are allowed offer one of these by name.
         from pyreadstat._readstat_parser import PyreadstatError, ReadstatError
     except ImportError as error:
-        msg = f"{str(file.path)!r} needs pyreadstat; pip install 'cellveil[stat]'"
+        msg = f"{str(path)!r} needs pyreadstat; pip install 'cellveil[stat]'"
         raise InputError(msg) from error
+    return pyreadstat, (PyreadstatError, ReadstatError)
+
+
+def _read(file: TextFile, **asked: Any) -> tuple[Mapping[str, list[Any]], Any]:
+    """Let pyreadstat read a file: its columns, and what it tells of them."""
+    path = regular_file(file.path)
+    end = Path(file.path).suffix.lower()
+    library, errors = statistical_library(file.path)
     if (file.separator, file.decimal, file.missing) != (None, None, None):
         msg = (
             f"{str(file.path)!r} is a file of {PROGRAMS[end]}, not a text file: separator, decimal "
             "mark and missing texts (--sep, --decimal, --na) do not apply to it"
         )
         raise InputError(msg)
-    read = getattr(pyreadstat, _READERS[end])
+    read = getattr(library, _READERS[end])
+    damaged: tuple[type[Exception], ...] = (*errors, ArithmeticError, ValueError)
     try:
         columns, told = read(path, output_format="dict", encoding=file.encoding, **asked)
     except MemoryError:
         msg = f"{str(file.path)!r} does not fit into memory; read fewer columns"
         raise InputError(msg) from None
-    except (PyreadstatError, ReadstatError, ArithmeticError, ValueError):
+    except damaged:
         msg = (
             f"{str(file.path)!r} cannot be read as a file of {PROGRAMS[end]}; is it damaged, or "
             f"its text in another encoding ({argument('encoding', 'cp1252')})?"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -16,9 +17,9 @@ from cellveil.cli.microdata.utility import utility
 from cellveil.cli.options import option
 from cellveil.cli.taking import taking
 from cellveil.front import refuse
-from cellveil.io.files import check_outputs, write_csv
+from cellveil.io.files import write_csv
 from cellveil.io.inputs import by_column
-from cellveil.io.record_files import record_files
+from cellveil.io.record_files import check_masked, record_files, write_masked
 from cellveil.requests.masking import Person, Ranges, Roles
 from cellveil.requests.outputs import Masked
 from cellveil.requests.source import Written
@@ -79,7 +80,7 @@ def swap(
     """
     import microagg
 
-    check_outputs({"-o": files.output, "--summary": files.summary}, [data])
+    check_masked(files, data)
     (file,) = record_files(data, written=written)
     secret, known = roles.confidential or None, roles.quasi_identifiers or None
     if way != "swap":
@@ -104,7 +105,7 @@ def swap(
         found = microagg.mdav_id(file, k, quasi_identifiers=known, confidential=secret or ())
     facts = found.summary(reveal=files.reveal)
     facts.pop("seed", None)
-    _published(found.to_columns(), facts, _swap_words(found, reveal=files.reveal), files)
+    _published(found.to_columns(), facts, _swap_words(found, reveal=files.reveal), files, file)
 
 
 @taking
@@ -129,7 +130,7 @@ def anonymise(
     """
     import microagg
 
-    check_outputs({"-o": files.output, "--summary": files.summary}, [data])
+    check_masked(files, data)
     (file,) = record_files(data, written=written)
     found = microagg.aggregate_anonymise(
         file, k, list(asked.known), asked.within,
@@ -139,14 +140,16 @@ def anonymise(
         contributor=person.contributor, time_limit=time_limit,
     )  # fmt: skip
     facts, words = found.summary(reveal=files.reveal), _range_words(found, reveal=files.reveal)
-    _published(found.to_columns(form), facts, words, files)
+    _published(found.to_columns(form), facts, words, files, file)
 
 
-def _published(columns: Any, facts: dict[str, Any], words: list[str], files: Masked) -> None:
-    """End with a masked file; without -o it is printed as it would be written."""
+def _published(
+    columns: Any, facts: dict[str, Any], words: list[str], files: Masked, source: Any
+) -> None:
+    """End with a masked file; without -o it is printed as a .csv would be written."""
     finish(
         facts, words, safe=True, columns=columns, show=lambda: write_csv(sys.stdout, columns),
-        to=files,
+        to=files, save=partial(write_masked, source=source),
     )  # fmt: skip
 
 

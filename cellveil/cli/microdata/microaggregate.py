@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,9 +14,8 @@ from cellveil.cli.microdata import sentences
 from cellveil.cli.options import option
 from cellveil.cli.taking import taking
 from cellveil.front import refuse
-from cellveil.io.files import check_outputs
 from cellveil.io.inputs import by_column
-from cellveil.io.record_files import record_files
+from cellveil.io.record_files import check_masked, record_files, write_masked
 from cellveil.render.progress import Bar, Meter
 from cellveil.render.screen import say
 from cellveil.report.microdata import microdata_facts, microdata_page
@@ -62,7 +62,7 @@ def microaggregate(
     and only then is a file written. Exit codes: 0 safe, 1 unsafe or impossible, 2 bad input.
     """
     output, summary, reveal = files.output, files.summary, files.reveal
-    check_outputs({"-o": output, "--summary": summary, "--report": report}, [data])
+    check_masked(files, data, report)
     (file,) = record_files(data, written=written)
     varied = by_column(list(asked.diverse), "--diverse", read_whole) or {}
     names = _names(file, asked, varied)
@@ -119,6 +119,7 @@ def microaggregate(
     finish(
         done.facts, done.lines, safe=done.safe, columns=columns | whole, show=lambda: None,
         to=files if done.safe else Masked(None, summary), write=write,
+        save=partial(write_masked, source=file),
     )  # fmt: skip
 
 
