@@ -383,7 +383,7 @@ def _unions(
         # A sum with both signs, or with weights, is not what a cell of the sum would be.
         if len(cells) < 2 or np.any(signs != signs[0]):
             continue
-        if union_sensitive(rule, table, cells):
+        if union_sensitive(rule, table, cells, row):
             names = ", ".join(table.cell(int(c)) for c in cells[:4]) + (
                 ", ..." if len(cells) > 4 else ""
             )

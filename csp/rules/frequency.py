@@ -96,7 +96,8 @@ class MinFrequency(Rule):
             raise NoContributors(msg)
         mask = count < threshold
         if not self.zero_sensitive:
-            mask &= count > 0
+            # Of people: what one of a weight below one half stands for is rounded to 0.
+            mask &= counts_of(table) > 0
         wide = self._width(table)
         return Sensitivity.of(table, mask, level=percent_of_value(table, self.margin), spl=wide)
 

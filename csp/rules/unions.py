@@ -22,14 +22,18 @@ from csp.rules.base import (
 )
 from csp.rules.concentration import Concentration
 from csp.rules.frequency import Manual, MinFrequency, Zero
+from csp.sparse import row_of
 from csp.tables.contributors import Contributors
 from csp.tables.table import Table
 
 
 def union_sensitive(
-    rule: Rule, table: Table, cells: Sequence[int] | NDArray[np.integer[Any]]
+    rule: Rule,
+    table: Table,
+    cells: Sequence[int] | NDArray[np.integer[Any]],
+    relation: int | None = None,
 ) -> bool:
-    """Whether the sum of some cells, seen as one cell, would be sensitive.
+    """Whether the sum of some cells, seen as one cell, would be sensitive, or may be.
 
     Two suppressed cells below a published total publish their sum. If that sum is itself a cell
     that the rule would not let pass, suppressing the two has protected neither.
@@ -42,13 +46,17 @@ def union_sensitive(
     table : Table
     cells : sequence of int
         Positions of the cells; at least one, none twice.
+    relation : int, optional
+        Relation of the table that adds these cells up, perhaps with others.
 
     Returns
     -------
     bool
-        Contributions of the same contributor are added where contributors are identified among
-        the largest of each cell. Contributions that are not among those are not seen, so give
-        the table at least as many as the rule reads.
+        Who contributes to several cells counts once, and with all that they gave. That is exact
+        where all contributors of the cells are among the largest, which are identified, or where
+        the counts of the relation add up (of all relations, if none is named), so that each has
+        one cell. Elsewhere a sum that may be sensitive counts as such: its cells may share
+        contributors who are not listed, or not identified.
 
     Raises
     ------
@@ -59,7 +67,7 @@ def union_sensitive(
     if not len(chosen) or len(set(chosen.tolist())) < len(chosen):
         msg = f"a union needs different cells, at least one; got {len(chosen)}"
         raise InputError(msg)
-    single = _one_cell(table, chosen)
+    single = _one_cell(table, chosen, apart=_are_apart(table, relation))
     # An empty sum has no contributors; in a table of one empty cell that would not show.
     silent = not is_count_table(table) and int(counts_of(single)[0]) == 0
     return any(
@@ -73,6 +81,7 @@ def every_union_sensitive(
     rule: Rule,
     table: Table,
     base: Sequence[int] | NDArray[np.integer[Any]],
+    relation: int | None = None,
 ) -> Callable[[Sequence[int] | NDArray[np.integer[Any]]], bool]:
     """Tell whether every union that holds `base` and stays within some cells is surely sensitive.
 
@@ -87,6 +96,8 @@ def every_union_sensitive(
     table : Table
     base : sequence of int
         Positions of cells, at least one.
+    relation : int, optional
+        As for `union_sensitive`.
 
     Returns
     -------
@@ -94,11 +105,12 @@ def every_union_sensitive(
         Of the positions of cells, `base` among them. False also where this reasoning does not
         decide (custom rules, for instance).
     """
-    low = _Union(table, np.asarray(base, dtype=np.int64))
+    apart = _are_apart(table, relation)
+    low = _Union(table, np.asarray(base, dtype=np.int64), apart)
     parts = parts_of(rule)
 
     def within(cells: Sequence[int] | NDArray[np.integer[Any]]) -> bool:
-        high = _Union(table, np.asarray(cells, dtype=np.int64))
+        high = _Union(table, np.asarray(cells, dtype=np.int64), apart)
         return any(_surely(part, low, high) for part in parts)
 
     return within
@@ -110,22 +122,29 @@ class _Union:
 
     table: Table
     cells: Ints
+    apart: bool
 
     @cached_property
     def people(self) -> Contributors | None:
+        """With contributions of those who are listed only: growing adds no more than there is."""
         people = self.table.contributors
-        return None if people is None else _merged(people, self.cells)
+        return (
+            None
+            if people is None
+            else _merged(people, self.cells, apart=self.apart, listed_only=True)
+        )
 
     def count(self, *, weighted: bool = False) -> int:
         if self.people is None:
-            return int(counts_of(_one_cell(self.table, self.cells), weighted=weighted)[0])
+            single = _one_cell(self.table, self.cells, apart=self.apart)
+            return int(counts_of(single, weighted=weighted)[0])
         return int(numbers_of(self.people, weighted=weighted)[0])
 
 
 def _surely(rule: Rule, low: _Union, high: _Union) -> bool:
     if isinstance(rule, MinFrequency):
-        few, many = (union.count(weighted=rule.weighted) for union in (low, high))
-        return (rule.zero_sensitive or few > 0) and many < int(rule.n)
+        many = high.count(weighted=rule.weighted)
+        return (rule.zero_sensitive or low.count() > 0) and many < int(rule.n)
     if isinstance(rule, Zero):
         empty = not high.table.values[high.cells].any()
         return empty and (high.people is None or low.count() > 0)
@@ -141,7 +160,21 @@ def _surely(rule: Rule, low: _Union, high: _Union) -> bool:
     return False
 
 
-def _one_cell(table: Table, cells: Ints) -> Table:
+def _are_apart(table: Table, relation: int | None) -> bool:
+    """Whether nobody has two cells of a relation, or of all: the counts of contributors add up."""
+    people = table.contributors
+    if people is None:
+        return True
+    if relation is None and not table.relations.shape[0]:
+        return people.ids is None
+    counts = np.stack([side.count for side in sides_of(people)], axis=1)
+    if relation is None:
+        return not (table.relations @ counts).any()
+    members, factors = row_of(table.relations, relation)
+    return not (factors @ counts[members]).any()
+
+
+def _one_cell(table: Table, cells: Ints, *, apart: bool) -> Table:
     from scipy.sparse import csr_array
 
     people = table.contributors
@@ -152,49 +185,94 @@ def _one_cell(table: Table, cells: Ints) -> Table:
         np.array([UNBOUNDED]),
         ((f"union of {len(cells)} cells",),),
         scale=table.scale,
-        contributors=None if people is None else _merged(people, cells),
+        contributors=None if people is None else _merged(people, cells, apart=apart),
         names=("cell",),
         counts=table.counts,
     )
 
 
-def _merged(people: Contributors, cells: Ints) -> Contributors:
-    k = people.top.shape[1]
-    top = people.top[cells].ravel()
-    count = int(people.count[cells].sum())
-    weighted = None if people.weighted is None else int(people.weighted[cells].sum())
-    ids = None
-    if people.ids is None:
-        top = np.sort(top)[::-1][:k]
+def _merged(
+    people: Contributors, cells: Ints, *, apart: bool, listed_only: bool = False
+) -> Contributors:
+    """Contributors of a sum of cells: exactly, or as few and as large as they may be.
+
+    With `listed_only` the contributions are those that are listed, which are no larger.
+    """
+    sides = [side.take(cells) for side in sides_of(people)]
+    weights = [side.weighted for side in sides if side.weighted is not None]
+    numbers = [np.sum([side.count for side in sides], axis=0)]
+    if weights:
+        numbers.append(np.sum(weights, axis=0))
+    if apart or _all_listed_once(sides):
+        few = [int(number.sum()) for number in numbers]
     else:
-        who = people.ids[cells]
-        listed = who >= 0
-        # Under sampling weights one contributor stands for several alike, listed as often: the
-        # first of one cell is the first of another, the second the second.
-        copy = np.array([[list(row[:j]).count(v) for j, v in enumerate(row)] for row in who])
-        names, place = np.unique(
-            np.stack([who[listed], copy[listed]], axis=1), axis=0, return_inverse=True
+        few = [int(number.max()) for number in numbers]
+        few[0] = max(few[0], len(_listed(sides)))
+    merged = None
+    for side in reversed(sides):
+        top, ids = _largest(side, exact=apart or listed_only)
+        # Who has contributions of both signs is one contributor: the first side counts all.
+        merged = Contributors(
+            np.array([few[0] if side is sides[0] else 0]),
+            side.total.sum(keepdims=True),
+            top[None, :],
+            None if ids is None else ids[None, :],
+            merged,
+            None if not weights else np.array([few[1] if side is sides[0] else 0]),
+            people.counted,
+            people.shadow,
+            weight_scale=people.weight_scale,
         )
-        sums = np.zeros(len(names), dtype=np.int64)
-        np.add.at(sums, place.ravel(), people.top[cells][listed])
-        # A contributor listed in several cells is one contributor of the union.
-        count -= int((copy[listed] == 0).sum()) - int((names[:, 1] == 0).sum())
-        if weighted is not None:
-            weighted -= (int(listed.sum()) - len(names)) * 10**people.weight_scale
-        order = np.lexsort((*names.T[::-1], -sums))[:k]
-        top = np.zeros(k, dtype=np.int64)
-        top[: len(order)] = sums[order]
-        ids = np.full(k, -1, dtype=np.int64)
-        ids[: len(order)] = names[order, 0]
-        ids = ids[None, :]
-    return Contributors(
-        np.array([count]),
-        people.total[cells].sum(keepdims=True),
-        top[None, :],
-        ids,
-        None if people.opposite is None else _merged(people.opposite, cells),
-        None if weighted is None else np.array([weighted]),
-        people.counted,
-        people.shadow,
-        weight_scale=people.weight_scale,
+    assert merged is not None
+    return merged
+
+
+def _listed(sides: Sequence[Contributors]) -> set[int]:
+    """Return who is identified among the largest."""
+    ids = [side.ids for side in sides if side.ids is not None]
+    return {i for each in ids for i in np.unique(each).tolist() if i >= 0}
+
+
+def _all_listed_once(sides: Sequence[Contributors]) -> bool:
+    """Whether all contributors are identified, and each has one cell and one side."""
+    return len(_listed(sides)) == sum(int(side.count.sum()) for side in sides)
+
+
+def _largest(side: Contributors, *, exact: bool) -> tuple[Ints, Ints | None]:
+    """Largest contributions to the sum of all cells of a side, and whose they are.
+
+    Unless `exact`, who is not listed in a cell may have given as much to it as the last who is, if
+    that much is left.
+    """
+    k = side.top.shape[1]
+    if side.ids is None:
+        top = np.sort(side.top.ravel())[::-1][:k] if exact else side.top.sum(axis=0)
+        return _within(top, side), None
+    listed = side.ids >= 0
+    # Under sampling weights one contributor stands for several alike, listed as often: the first
+    # of one cell is the first of another, the second the second.
+    copy = np.array([[list(row[:j]).count(v) for j, v in enumerate(row)] for row in side.ids])
+    names, place = np.unique(
+        np.stack([side.ids[listed], copy[listed]], axis=1), axis=0, return_inverse=True
     )
+    sums = np.zeros(len(names), dtype=np.int64)
+    np.add.at(sums, place.ravel(), side.top[listed])
+    who = names[:, 0]
+    if not exact:
+        more = np.minimum(side.top[:, -1], side.total - side.top.sum(axis=1)) if k else side.total
+        sums += more.sum()
+        np.subtract.at(sums, place.ravel(), more[np.nonzero(listed)[0]])
+        # So may somebody who is listed nowhere.
+        sums = np.append(sums, np.full(k, more.sum()))
+        who = np.append(who, np.full(k, -1))
+    order = np.lexsort((who, -sums))[:k]
+    top, ids = np.zeros(k, dtype=np.int64), np.full(k, -1, dtype=np.int64)
+    top[: len(order)], ids[: len(order)] = sums[order], who[order]
+    return _within(top, side), ids
+
+
+def _within(top: Ints, side: Contributors) -> Ints:
+    """Cut contributions such that they do not add up to more than there is."""
+    before = np.cumsum(top) - top
+    within: Ints = np.clip(int(side.total.sum()) - before, 0, top)
+    return within

@@ -81,7 +81,7 @@ def _company(problem: Problem, row: int, base: Ints, start: Ints | None = None) 
     if not np.isin(fixed, alike).all():
         return None
     settled = np.union1d(np.union1d(base, fixed), base if start is None else start)
-    all_sensitive = every_union_sensitive(rule, table, base)
+    all_sensitive = every_union_sensitive(rule, table, base, row)
     if not all_sensitive(settled):
         return None
     small_first = alike[np.argsort(np.abs(table.values[alike]), kind="stable")]

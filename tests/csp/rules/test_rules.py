@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from fractions import Fraction
+from itertools import combinations
 from math import ceil
 
 import numpy as np
@@ -27,6 +28,7 @@ from csp.rules import (
     Sensitivity,
     Zero,
     as_rule,
+    every_union_sensitive,
     parse_rules,
     union_sensitive,
 )
@@ -404,6 +406,79 @@ def test_union_of_a_row_equals_its_margin(table, choice) -> None:
         cells, signs = table.relations.indices[start:stop], table.relations.data[start:stop]
         margin = int(cells[signs < 0][0])
         assert union_sensitive(rule, table, cells[signs > 0]) == found[margin]
+
+
+PEOPLE = st.lists(
+    st.tuples(st.sampled_from("abcd"), st.integers(0, 7), st.integers(1, 60)),
+    min_size=4, max_size=30,
+)  # fmt: skip
+
+
+def gave(records: list[tuple[str, int, int]], regions: str) -> list[int]:
+    """What each person gave to some regions, the largest first."""
+    sums: dict[int, int] = {}
+    for region, person, amount in records:
+        if region in regions:
+            sums[person] = sums.get(person, 0) + amount
+    return sorted(sums.values(), reverse=True)
+
+
+def judged(rule: str, given: list[int]) -> bool:
+    """Rules of the books, of all contributions."""
+    kind, n = rule.split(" ")
+    if kind == "freq":
+        return 0 < len(given) < int(n)
+    if kind == "p":
+        return bool(given) and 100 * sum(given[2:]) < int(n) * given[0]
+    return bool(given) and 100 * sum(given[: int(kind)]) > int(n) * sum(given)
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        (MinFrequency(4, width=1), "freq 4"), (MinFrequency(7, width=1), "freq 7"),
+        (PPercent(5), "p 5"), (PPercent(30), "p 30"), (Dominance(1, 40), "1 40"),
+        (Dominance(2, 60), "2 60"),
+    ],
+)  # fmt: skip
+@given(records=PEOPLE, top=st.integers(2, 7), named=st.booleans())
+def test_no_sum_passes_that_all_contributions_would_refuse(
+    rule: Rule, words: str, records: list[tuple[str, int, int]], top: int, named: bool
+) -> None:
+    """Whoever is not among the largest, or not identified, may stand behind several cells."""
+    region, person, amount = zip(*records, strict=True)
+    table = Table.from_microdata(
+        {"region": region, "person": person, "amount": amount},
+        ["region"], "amount", contributor="person", top=top,
+    )  # fmt: skip
+    people = table.contributors
+    assert people is not None
+    complete = named and bool((people.count <= top).all())
+    apart = len(gave(records, "abcd")) == sum(len(gave(records, one)) for one in "abcd")
+    if not named:
+        table = table.replace(contributors=replace(people, ids=None))
+    codes = {table.labels[i][0]: i for i in np.flatnonzero(~table.margins).tolist()}
+    found = {}
+    for size in range(1, len(codes) + 1):
+        for some in combinations(sorted(codes), size):
+            cells = [codes[one] for one in some]
+            found[some] = union_sensitive(rule, table, cells, 0)
+            truth = judged(words, gave(records, "".join(some)))
+            assert found[some] >= truth
+            if complete or apart or (size == 1 and words.startswith("freq")):
+                assert found[some] == truth
+    for base in combinations(sorted(codes), 1):
+        all_sensitive = every_union_sensitive(rule, table, [codes[base[0]]], 0)
+        for most in found:
+            if base[0] in most and all_sensitive([codes[one] for one in most]):
+                assert all(found[some] for some in found if {*base} <= {*some} <= {*most})
+
+
+def test_respondents_of_small_weights_are_not_nobody() -> None:
+    records = {"r": ["a", "b", "b"], "v": [5, 6, 7], "w": [0.4, 3, 4]}
+    table = Table.from_microdata(records, ["r"], "v", weight="w")
+    assert table.labels[0] == ("a",)
+    assert MinFrequency(5, width=1, weighted=True)(table).primary.tolist() == [True, False, False]
 
 
 def test_union_needs_different_cells() -> None:

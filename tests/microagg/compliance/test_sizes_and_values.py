@@ -164,8 +164,8 @@ def test_too_many_groups_to_decide(monkeypatch):
     ("options", "words"),
     [
         ({"most": 2}, "at least k = 3"),
-        ({"most": True}, "at least k = 3"),
-        ({"most": "5", "diverse": {"branch": 2}}, "at least k = 3"),
+        ({"most": True}, "most must be a whole number or None, got True"),
+        ({"most": "5", "diverse": {"branch": 2}}, "most must be a whole number or None, got '5'"),
         ({"most": 4, "n": 11}, None),
         ({"most": 3, "n": 11}, "most=4"),
         ({"diverse": {"town": 2}}, "not among the attributes: pay, branch"),
