@@ -331,7 +331,9 @@ def check_known(
     """
     unknown = next((one for one in given if one not in known), None)
     if unknown is not None:
-        msg = f"{name} names {unknown!r}, which is not among the {kind}: {', '.join(known)}"
+        msg = (
+            f"{name} names {unknown!r}, which is not among the {kind}: {', '.join(map(str, known))}"
+        )
         raise InputError(msg)
 
 

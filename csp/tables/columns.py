@@ -345,7 +345,8 @@ def _from_frame(data: Any, names: Sequence[str]) -> Columns:
 
 
 def _from_series(series: Any) -> NDArray[Any]:
-    if series.dtype.is_numeric() and not series.is_null().any():
+    whole = str(series.dtype).endswith("Int128")  # numpy has none of these
+    if series.dtype.is_numeric() and not whole and not series.is_null().any():
         array: NDArray[Any] = np.asarray(series.to_numpy())
         if array.dtype.kind in "iu" or array.dtype == np.float64:
             return array

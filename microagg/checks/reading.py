@@ -160,6 +160,11 @@ def _attribute(name: str, column: NDArray[Any], *, parse: bool) -> Attribute:
         return Attribute(name, codes, tuple(exact(v) for v in values.tolist()), numeric=True)
     known: dict[Any, int] = {}
     codes = np.empty(len(column), np.int64)
+    if not parse and len({isinstance(item, (bool, np.bool_)) for item in column}) > 1:
+        # Python takes True for 1, but a file that is published has both.
+        column = np.array(
+            [str(x) if isinstance(x, (bool, np.bool_)) else x for x in column], object
+        )
     for i, item in enumerate(column.tolist()):
         if is_missing(item) or (isinstance(item, str) and item.strip().lower() in BLANKS):
             codes[i] = -1

@@ -144,7 +144,7 @@ def mdav(X: Any, k: int, **options: Unpack[ClusterOptions]) -> Partition:
 def vmdav(
     X: Any, k: int, *, gamma: float | None = None, **options: Unpack[ClusterOptions]
 ) -> Partition:
-    """Clusters of k to 2k - 1 records that take in near neighbours (Solanas and others 2006).
+    """Clusters of k records and more that take in near neighbours (Solanas and others 2006).
 
     Parameters
     ----------

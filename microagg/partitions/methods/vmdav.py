@@ -1,4 +1,4 @@
-"""V-MDAV: clusters of k to 2k - 1 records, grown where neighbours are close.
+"""V-MDAV: clusters of k records and more, grown to 2k - 1 where neighbours are close.
 
 Solanas and Martínez-Ballesté (2006), V-MDAV. The record farthest from the mean of the whole file
 takes its k nearest. Then, as long as the cluster has fewer than 2k - 1 records, the record nearest

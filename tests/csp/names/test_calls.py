@@ -224,6 +224,12 @@ def test_flags_and_whole_numbers_are_what_they_are():
             function(**{name: wrong})
 
 
+def test_names_that_are_numbers_are_listed_too():
+    frame = pd.DataFrame([[1, "a", 3], [2, "a", 4]])
+    with pytest.raises(InputError, match="names '1', which is not among the columns: 0, 1, 2"):
+        microagg.mdav(frame, 2, attributes=["0"], within=["1"])
+
+
 def test_what_to_give_in_its_place_is_said():
     protected = protect(TABLE, "FREQ(2)")
     mend = "release must be a Release, got Protected; take that of what protect returned"

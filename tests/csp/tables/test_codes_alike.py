@@ -222,3 +222,11 @@ def test_cells_and_totals_are_named_in_either_form(form: str) -> None:
     table = Table.from_array([5, 7], names=["r"], codes=[[WHOLE, "Laon"]])
     index = pd.Index([town, "Total", "Laon"])
     assert as_pattern(table, pd.Series([True, False, True], index)).tolist() == [True, True, False]
+
+
+@pytest.mark.skipif(not hasattr(pl, "Int128"), reason="this polars has no such numbers")
+def test_whole_numbers_that_numpy_does_not_have_are_read() -> None:
+    column = pl.Series([1, 2, 2**70], dtype=pl.Int128)
+    frame = pl.DataFrame({"g": ["a", "b", "b"], "v": column})
+    assert [*read_columns(frame, ["v"]).arrays[0]] == [1, 2, 2**70]
+    assert Table.from_microdata(frame, ["g"]).values.tolist() == [1, 2, 3]

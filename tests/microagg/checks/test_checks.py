@@ -301,6 +301,14 @@ def test_every_kind_of_file_gives_the_same(tmp_path):
     assert anonymity({"z": ["", "NA", None, float("nan")]}).k == 4
 
 
+@pytest.mark.parametrize("column", [[1, 1, 1, True], [0, 0, False, "a"], [1, None, True, 1]])
+def test_truth_values_beside_numbers_are_told_apart_as_in_a_file(column, tmp_path):
+    file = tmp_path / "a.csv"
+    file.write_text("g,h\n" + "".join(f"{'' if x is None else x},1\n" for x in column))
+    asked = {"g": column, "h": [1] * 4}
+    assert anonymity(asked, ["g", "h"]).k == anonymity(file, ["g", "h"]).k == 1
+
+
 def test_summaries_hold_row_numbers_and_no_values():
     data = {"key": ["k77771"] * 2 + ["k77772"], "pay": [99991, 99992, 99993]}
     found = anonymity(data, ["key"], "pay")
