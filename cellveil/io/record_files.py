@@ -162,6 +162,8 @@ def _with_labels(
     codes = {}
     for name in there:
         held = _coded(given, name, known[name])
+        if source.labels:  # they are the codes
+            continue
         # Those of codes that no record has any more may tell who was there.
         codes[name] = {c: t for c, t in labels.codes.get(name, {}).items() if c in held}
     names = {name: label for name, label in labels.columns.items() if name in given}

@@ -80,7 +80,7 @@ class Labels:
 
 
 def statistical_labels(file: TextFile) -> Labels:
-    """Labels of a file; none of codes where these stand in place of the codes.
+    """Labels of a file, codes in the order of their values.
 
     Raises
     ------
@@ -89,7 +89,11 @@ def statistical_labels(file: TextFile) -> Labels:
     """
     told = _read(file, metadataonly=True)[1]
     columns = {name: label for name, label in told.column_names_to_labels.items() if label}
-    return Labels(columns, {} if file.labels else told.variable_value_labels)
+    codes = {
+        name: dict(sorted(labels.items(), key=lambda pair: (isinstance(pair[0], str), pair[0])))
+        for name, labels in told.variable_value_labels.items()
+    }
+    return Labels(columns, codes)
 
 
 def statistical_library(path: str | os.PathLike[str]) -> tuple[Any, tuple[type[Exception], ...]]:

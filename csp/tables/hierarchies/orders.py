@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from csp.formats.delimited import TextFile
+from csp.formats.statistical import statistical_labels
 from csp.tables.codes import text_codes
-from csp.tables.columns import library_of
+from csp.tables.columns import WholeFile, library_of
 
 
 class InOrder(dict[str, Any]):
@@ -23,14 +25,18 @@ def category_orders(data: Any, names: Sequence[str]) -> dict[str, tuple[str, ...
     ----------
     data
         As for `csp.tables.columns.read_columns`. Categories of pandas, enumerations of polars and
-        ordered dictionaries of pyarrow have an order, and so have columns `InOrder`; other columns,
-        and files, have none.
+        ordered dictionaries of pyarrow have an order, and so have columns `InOrder` and labels in
+        the place of codes (Stata, SPSS), that of the codes; other columns and files have none.
     names : sequence of str
     """
     if isinstance(data, InOrder):
         # Columns of sheets are lists, of which some hold texts beside truth values.
         arrays = {name: np.asarray(data[name], dtype=object) for name in names}
         return {name: tuple(dict.fromkeys(text_codes(array))) for name, array in arrays.items()}
+    file = data.file if isinstance(data, WholeFile) else data
+    if isinstance(file, TextFile) and file.labels:
+        labels = statistical_labels(file).codes
+        return {name: _texts([*labels[name].values()]) for name in names if name in labels}
     find = _FINDERS.get(library_of(data))
     if find is None:
         return {}

@@ -132,8 +132,8 @@ def test_labels_stand_for_codes_where_that_is_asked(tmp_path: Path, name: str) -
     assert pay.tolist() == [0, 5, 6, 7]
     assert text_codes(read_columns(tmp_path / name, ["sex"]).arrays[0]) == ["1", "2", "3", "1"]
     table = Table.from_microdata(file, ["sex"], "pay")
-    assert table.labels == (("3",), ("Female",), ("Male",), ("Total",))
-    assert table.values.tolist() == [6, 5, 7, 18]
+    assert table.labels == (("Male",), ("Female",), ("3",), ("Total",))
+    assert table.values.tolist() == [7, 5, 6, 18]
     with pytest.raises(InputError, match=r"'same': 1.* and 2.* are both called 'x'"):
         read_columns(file, ["same"])
 
@@ -220,3 +220,15 @@ def test_what_is_said_of_one_kind_of_file_is_for_those_of_that_kind(tmp_path: Pa
     assert masked.read_text().splitlines()[1].endswith(",1,1")
     refused = CliRunner().invoke(app, ["microdata", "check", str(masked), "--labels"])
     assert refused.exit_code == 2
+
+
+@pytest.mark.parametrize("end", ["dta", "sav"])
+def test_labels_stand_in_the_order_of_their_codes(end: str, tmp_path: Path) -> None:
+    path = tmp_path / f"a.{end}"
+    labels = {"age": {9: "unknown", 3: "aged", 1: "small children", 2: "pupils"}}
+    frame = pd.DataFrame({"age": [9.0, 3.0, 4.0, 2.0, 1.0]})
+    getattr(pyreadstat, f"write_{end}")(frame, path, variable_value_labels=labels)
+    for data in (TextFile(path, labels=True), read_whole(TextFile(path, labels=True))):
+        table = Table.from_microdata(data, ["age"])
+        codes = [code for (code,) in table.labels]
+        assert codes == ["small children", "pupils", "aged", "unknown", "4", "Total"]
