@@ -15,6 +15,12 @@ _KINDS: dict[str, Kind] = {
     ".csv": "text", ".tsv": "text", ".txt": "text", ".parquet": "parquet"
 }  # fmt: skip
 
+_WORKBOOKS = dict.fromkeys((".xls", ".xlsb"), "save it as .xlsx or .csv") | dict.fromkeys(
+    (".xlsx", ".xlsm", ".ods"),
+    "the command line reads workbooks; in Python read the sheet with pandas and give the frame",
+)
+"""What to do with workbooks."""
+
 PROGRAMS = {
     ".dta": "Stata", ".sav": "SPSS", ".zsav": "SPSS", ".por": "SPSS", ".sas7bdat": "SAS",
     ".xpt": "SAS",
@@ -36,9 +42,10 @@ def kind_of(path: str | os.PathLike[str]) -> Kind:
     end = "".join(ends[:-1] if packed else ends[-1:])
     kind: Kind | None = "statistical" if end in PROGRAMS else _KINDS.get(end)
     if kind is None:
+        mend = _WORKBOOKS.get(end, "convert it to one")
         msg = (
             f"{str(path)!r} is not a file of columns that can be read: text (.csv, .tsv, .txt, "
-            f".gz), .parquet, or of Stata, SPSS or SAS ({', '.join(PROGRAMS)}); convert it to one"
+            f".gz), .parquet, or of Stata, SPSS or SAS ({', '.join(PROGRAMS)}); {mend}"
         )
         raise InputError(msg)
     if packed and kind != "text":
