@@ -127,12 +127,9 @@ class _Union:
     @cached_property
     def people(self) -> Contributors | None:
         """With contributions of those who are listed only: growing adds no more than there is."""
-        people = self.table.contributors
-        return (
-            None
-            if people is None
-            else _merged(people, self.cells, apart=self.apart, listed_only=True)
-        )
+        if self.table.contributors is None:
+            return None
+        return _merged(self.table, self.cells, apart=self.apart, listed_only=True)
 
     def count(self, *, weighted: bool = False) -> int:
         if self.people is None:
@@ -177,7 +174,7 @@ def _are_apart(table: Table, relation: int | None) -> bool:
 def _one_cell(table: Table, cells: Ints, *, apart: bool) -> Table:
     from scipy.sparse import csr_array
 
-    people = table.contributors
+    told = None if table.contributors is None else _merged(table, cells, apart=apart)
     return Table(
         table.values[cells].sum(keepdims=True),
         csr_array((0, 1), dtype=np.int64),
@@ -185,46 +182,67 @@ def _one_cell(table: Table, cells: Ints, *, apart: bool) -> Table:
         np.array([UNBOUNDED]),
         ((f"union of {len(cells)} cells",),),
         scale=table.scale,
-        contributors=None if people is None else _merged(people, cells, apart=apart),
+        contributors=told,
         names=("cell",),
         counts=table.counts,
     )
 
 
-def _merged(
-    people: Contributors, cells: Ints, *, apart: bool, listed_only: bool = False
-) -> Contributors:
+def _merged(table: Table, cells: Ints, *, apart: bool, listed_only: bool = False) -> Contributors:
     """Contributors of a sum of cells: exactly, or as few and as large as they may be.
 
     With `listed_only` the contributions are those that are listed, which are no larger.
     """
+    people = table.contributors
+    assert people is not None
     sides = [side.take(cells) for side in sides_of(people)]
     weights = [side.weighted for side in sides if side.weighted is not None]
     numbers = [np.sum([side.count for side in sides], axis=0)]
     if weights:
         numbers.append(np.sum(weights, axis=0))
-    if apart or _all_listed_once(sides):
-        few = [int(number.sum()) for number in numbers]
-    else:
-        few = [int(number.max()) for number in numbers]
-        few[0] = max(few[0], len(_listed(sides)))
+    apart = apart or _all_listed_once(sides)
+    few = [int(number.sum() if apart else number.max()) for number in numbers]
+    few[0] = max(few[0], len(_listed(sides)))
+    exact = apart or listed_only
     merged = None
-    for side in reversed(sides):
-        top, ids = _largest(side, exact=apart or listed_only)
+    for i, side in reversed([*enumerate(sides)]):
+        total = int(side.total.sum())
+        if not exact and total:
+            total = max(1, _least(table, cells, sides, i, few[0]))
+        top, ids = _largest(side, exact=exact)
+        # What is listed may be more than there is.
+        top = np.clip(total - (np.cumsum(top) - top), 0, top)
         # Who has contributions of both signs is one contributor: the first side counts all.
         merged = Contributors(
-            np.array([few[0] if side is sides[0] else 0]),
-            side.total.sum(keepdims=True),
+            np.array([0 if i else few[0]]),
+            np.array([total]),
             top[None, :],
             None if ids is None else ids[None, :],
             merged,
-            None if not weights else np.array([few[1] if side is sides[0] else 0]),
+            None if not weights else np.array([0 if i else few[1]]),
             people.counted,
             people.shadow,
             weight_scale=people.weight_scale,
         )
     assert merged is not None
     return merged
+
+
+def _least(table: Table, cells: Ints, sides: Sequence[Contributors], i: int, few: int) -> int:
+    """Least total of the contributions of a side to a sum of cells that share contributors.
+
+    What one contributor has in two cells cancels where the signs differ, whatever the rules make of
+    negative contributions.
+    """
+    side = sides[i]
+    total = int(side.total.sum())
+    if len(sides) > 1:
+        return total - int(sides[1 - i].total.sum())
+    if side.shift:  # taken once from each contributor of the sum, and not in each cell
+        return total - abs(side.shift) * (int(side.count.sum()) - few)
+    if side.shadow or (side.total == table.values[cells]).all():
+        return total
+    return abs(int(table.values[cells].sum()))
 
 
 def _listed(sides: Sequence[Contributors]) -> set[int]:
@@ -247,7 +265,7 @@ def _largest(side: Contributors, *, exact: bool) -> tuple[Ints, Ints | None]:
     k = side.top.shape[1]
     if side.ids is None:
         top = np.sort(side.top.ravel())[::-1][:k] if exact else side.top.sum(axis=0)
-        return _within(top, side), None
+        return top, None
     listed = side.ids >= 0
     # Under sampling weights one contributor stands for several alike, listed as often: the first
     # of one cell is the first of another, the second the second.
@@ -268,11 +286,4 @@ def _largest(side: Contributors, *, exact: bool) -> tuple[Ints, Ints | None]:
     order = np.lexsort((who, -sums))[:k]
     top, ids = np.zeros(k, dtype=np.int64), np.full(k, -1, dtype=np.int64)
     top[: len(order)], ids[: len(order)] = sums[order], who[order]
-    return _within(top, side), ids
-
-
-def _within(top: Ints, side: Contributors) -> Ints:
-    """Cut contributions such that they do not add up to more than there is."""
-    before = np.cumsum(top) - top
-    within: Ints = np.clip(int(side.total.sum()) - before, 0, top)
-    return within
+    return top, ids
