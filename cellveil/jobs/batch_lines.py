@@ -117,6 +117,8 @@ def _open(batch: Batch, rest: str, where: str, kind: str) -> None:
 def _metadata(batch: Batch, rest: str, where: str) -> None:
     if not batch.kind:
         refuse(f"{where} stands before the data; open that first")
+    if "layout" in batch.data:
+        refuse(f"{where}: a second layout of the data; leave one out")
     batch.data["layout"] = _near(batch.path, _name(rest, where))
 
 
@@ -140,6 +142,8 @@ def _specify(batch: Batch, rest: str, where: str) -> None:
 def _safety(batch: Batch, rest: str, where: str) -> None:
     if not batch.tables:
         refuse(f"{where} stands before <SPECIFYTABLE>; specify a table first")
+    if batch.tables[-1].rules:
+        refuse(f"{where}: a second line of rules for this table; join the two by |")
     batch.tables[-1].rules = re.sub(r"\s", "", rest).upper()
 
 
@@ -184,6 +188,8 @@ def _recode(batch: Batch, rest: str, where: str) -> None:
     named = next((name for name in table.by if name.lower() == variable.lower()), None)
     if named is None:
         refuse(f"{where}: table {found[1]} has no variable {variable!r}; it has {table.by}")
+    if named in table.recode:
+        refuse(f"{where}: {named!r} of this table is recoded before; leave one line out")
     table.recode[named] = file if file.isdecimal() else _near(batch.path, file)
 
 
@@ -250,7 +256,11 @@ def _write(batch: Batch, rest: str, where: str) -> None:
     foreign = bool(given.drive)
     batch.folders["published" if foreign else given.parent.as_posix()] = None
     batch.forms[_FORMS[kind]] = None
-    table.keys["name"] = given.stem
+    if table.keys.setdefault("name", given.stem) != given.stem:
+        refuse(
+            f"{where}: this table is written as {table.keys['name']!r} before; a job has one name "
+            "for it"
+        )
     batch.notes.append(f"{where}: written as {given.stem}.{'sbs' if kind == 4 else 'csv'}")
 
 

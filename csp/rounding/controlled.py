@@ -86,7 +86,6 @@ def round_table(
     (290, True)
     """
     expect(table, Table, "table")
-    expect(small, bool, "small")
     expect(name, str, "name")
     if key is not None:
         expect(key, Key, "key")

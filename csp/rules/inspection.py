@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from csp.errors import InputError, argument
 from csp.exact import Bools, Ints
 from csp.names.calls import check_choice
-from csp.rules.base import Rule, as_rule, is_count_table
+from csp.rules.base import Rule, as_rule, is_count_table, numbers_of
 from csp.tables.codes import numbered_codes
 from csp.tables.columns import check_names, column_names, read_columns
 from csp.tables.hierarchies.hierarchy import Hierarchy
@@ -427,7 +427,7 @@ def _whole(
 
 def _facts(table: Table, by: tuple[str, ...], rules: Sequence[Rule | str]) -> TableFacts:
     told = table.contributors
-    count = None if told is None or not told.counted else told.count
+    count = None if told is None or not told.counted else numbers_of(told)
     if told is None and is_count_table(table):
         count = table.values
     sensitive = {str(rule): int(as_rule(rule)(table).primary.sum()) for rule in rules}

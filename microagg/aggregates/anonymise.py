@@ -60,7 +60,7 @@ def aggregate_anonymise(
     X : (n, a) array, data frame, mapping of columns, or path
         Numerical records.
     k : int
-        Fewest candidates that aggregate knowledge may leave for a record, from 1 to n.
+        Fewest candidates that aggregate knowledge may leave for a record, from 2 to n.
     f : str, mapping, sequence, callable, or list
         What the attacker knows of a record: "sum", "average", "range" or "variance" of the
         attributes, weights by attribute or one for each (whole or decimal numbers, taken exactly),

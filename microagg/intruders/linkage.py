@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from csp.errors import InputError, phrase
-from csp.exact import Bools, Floats, Ints
+from csp.exact import Bools, Floats, Ints, exact
 from csp.names.calls import check_choice, whole_number
 from csp.tables.columns import column_names, named_columns
 from csp.tables.cross.frames import columns_to_frame
@@ -181,8 +181,8 @@ def link_records(
 
     Notes
     -----
-    Numbers and spreads are floats. Distances that are close as floats are compared as fractions
-    of these floats, so that ties are ties.
+    Numbers and spreads are floats. Distances that are close as floats are compared by the decimals
+    of the numbers (0.1 is one tenth), so that ties are ties in any unit.
 
     J. Domingo-Ferrer and V. Torra, Disclosure risk assessment in statistical microdata protection
     via advanced record linkage, Statistics and Computing 13 (2003).
@@ -244,10 +244,10 @@ def nearest_records(
 def _closest(
     person: Floats, published: Floats, candidates: list[int], divisors: list[Fraction],
 ) -> tuple[int, ...]:  # fmt: skip
-    """Candidates at the least distance, in fractions."""
-    place = [Fraction(x) for x in person.tolist()]
+    """Candidates at the least distance, by the decimals of what both files say."""
+    place = [exact(x) for x in person.tolist()]
     squares = [
-        sum(((x - Fraction(y)) / s) ** 2 for x, y, s in zip(place, point, divisors, strict=True))
+        sum(((x - exact(y)) / s) ** 2 for x, y, s in zip(place, point, divisors, strict=True))
         for point in published[candidates].tolist()
     ]
     least = min(squares)

@@ -243,6 +243,10 @@ WRONG = [
     ("P(10,1)", "WGT(1)|P(10,1)", "the layout has no <WEIGHT>"),
     ("P(10,1)", "REQ(1,2,3)", "REQ protects contributors"),
     ("<OPENMETADATA>    survey.rda\n", "", "after <OPENMETADATA>"),
+    ("<READMICRODATA>", "<SAFETYRULE> FREQ(3,10)\n<READMICRODATA>", "a second line of rules"),
+    ("<READMICRODATA>", "<OPENMETADATA> other.rda\n<READMICRODATA>", "a second layout"),
+    ("<APRIORI>", "<RECODE> 1, Region, 1\n<RECODE> 1, Region, 2\n<APRIORI>", "recoded before"),
+    ("<GOINTERACTIVE>", '<WRITETABLE> (1,4,AS+,"out\\b.csv")', "is written as 'safe' before"),
     (
         "<READMICRODATA>",
         '<SPECIFYTABLE> "Size"|"Value"||"-2"\n<SAFETYRULE> P(20,1)\n<READMICRODATA>',

@@ -83,7 +83,7 @@ def test_rules_that_are_none_are_refused(function, rules) -> None:
         ({"name": 5}, "name must be a str, got int"),
         ({"solver": "bogus"}, "does not find a solver 'bogus' here; it finds"),
         ({"solver": 3}, "solver must be the name of a solver"),
-        ({"small": "yes"}, "small must be a bool, got str"),
+        ({"small": "yes"}, "small must be True or False, got 'yes'"),
         ({"base": None}, "base must be a finite number, got None"),
         ({"base": True}, "base must be a finite number, got True"),
     ],

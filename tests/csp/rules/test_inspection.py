@@ -99,6 +99,13 @@ def test_counts_of_records_and_several_reports_of_one_contributor() -> None:
     assert list(counted.sensitive.values()) == [1, 3, 3]
 
 
+def test_contributors_of_negative_values_are_counted() -> None:
+    data = {"a": [*"xxxxyyyz"], "pay": [-5, -7, -9, -4, 5, -6, -8, 3]}
+    for negative in ("split", "abs", "shift"):
+        table = csp.inspect(data, ["a"], "pay", negative=negative).tables[0]
+        assert (table.empty, table.single, table.double) == (0, 1, 0)
+
+
 def test_problems_are_named_and_left_out() -> None:
     data = {"a": ["x", None, "x", "y", "y"], "pay": [1, 2, -3, None, 5]}
     found = csp.inspect(data, ["a"], "pay")
