@@ -57,15 +57,45 @@ shortest <- function(x) {
   out
 }
 
-# Codes are texts; with codes = NULL those columns that stand before the value.
-read_frame <- function(file, codes) {
+# Texts as they are meant: an apostrophe keeps spreadsheets from formulas.
+read_texts <- function(file) {
   frame <- utils::read.csv(
     file, colClasses = "character", check.names = FALSE, na.strings = "", encoding = "UTF-8",
     fileEncoding = "UTF-8"
   )
-  if (is.null(codes)) codes <- names(frame)[seq_len(match("value", names(frame)) - 1)]
-  for (name in setdiff(names(frame), codes)) {
-    frame[[name]] <- utils::type.convert(frame[[name]], as.is = TRUE, na.strings = "")
+  frame[] <- lapply(frame, function(column) sub("^'(?='*[-=+@\t\r\n])", "", column, perl = TRUE))
+  frame
+}
+
+as_numbers <- function(column) utils::type.convert(column, as.is = TRUE, na.strings = "")
+
+# Codes, which are texts, stand before the value.
+read_cells <- function(file) {
+  frame <- read_texts(file)
+  results <- match("value", names(frame)):ncol(frame)
+  frame[results] <- lapply(frame[results], as_numbers)
+  frame
+}
+
+# Columns of the kinds that they have in the data. A file has texts: those that are kept as they are
+# become numbers only where these are written alike, and "01" stays a code.
+read_records <- function(file, data, kept) {
+  frame <- read_texts(file)
+  for (name in names(frame)) {
+    text <- frame[[name]]
+    like <- if (is.data.frame(data)) data[[name]]
+    frame[[name]] <- if (is.factor(like)) {
+      if (all(is.na(text) | text %in% levels(like))) factor(text, levels(like), ordered = is.ordered(like)) else text
+    } else if (is.character(like)) {
+      text
+    } else if (inherits(like, "Date")) {
+      dates <- as.Date(text, "%Y-%m-%d")
+      if (identical(is.na(dates), is.na(text))) dates else text
+    } else if (is.null(like) && name %in% kept && !identical(as.character(as_numbers(text)), text)) {
+      text
+    } else {
+      as_numbers(text)
+    }
   }
   frame
 }

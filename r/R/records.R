@@ -8,7 +8,7 @@
 #' @param keep Columns to publish as they are.
 #' @param ... Further options of `cellveil microaggregate`: `within = "region"`, `contributor = "firm"`,
 #'   `rules = "P(60)", comply = "merge"`.
-#' @return A data frame of the attributes and the kept columns, in the order of the data.
+#' @return A data frame of the attributes and the kept columns, in the order of the data and of its kinds.
 #' @examples
 #' \dontrun{
 #' microaggregate(data.frame(age = 20:39, income = 1:20), k = 5)
@@ -24,5 +24,5 @@ microaggregate <- function(data, k, attributes = NULL, keep = NULL, ...) {
   masked <- file.path(place, "masked.csv")
   told(asked("microdata", "microaggregate", as_input(data, place), "-k", plain(k),
              missing_words(data, ...), options_of(attributes = attributes, keep = keep, ...), "-o", masked))
-  read_frame(masked, character())
+  read_records(masked, data, c(keep, list(...)$within))
 }

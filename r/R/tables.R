@@ -44,7 +44,7 @@ protect <- function(data, by = NULL, rules, value = NULL, contributor = NULL, hi
     "-o", published, "--release", release, "--json"
   )
   said <- told(asked(words))
-  cells <- read_frame(published, NULL)
+  cells <- read_cells(published)
   by <- if (is.null(by)) names(cells)[seq_len(match("value", names(cells)) - 1)] else by
   structure(
     cells,

@@ -125,6 +125,23 @@ stopifnot(nested$value[nested$region == "N"] == 10, nested$value[nested$region =
 masked <- microaggregate(data.frame(age = c(1, 2, 3, 11, 12, 13), town = "x"), 3, "age", keep = "town")
 stopifnot(identical(sort(masked$age), c(2, 2, 2, 12, 12, 12)), all(masked$town == "x"))
 
+# What is kept comes back as it was: codes with zeros, letters like truth values, texts like formulas.
+mixed <- data.frame(
+  age = c(1, 2, 3, 11, 12, 13), nr = c("01", "02", "01", "02", "01", "1"), sex = rep(c("T", "F"), 3),
+  sign = c("=x", "-y", "'z", "'=x", "-1", ""), town = factor(rep(c("b", "a"), 3), levels = c("b", "a")),
+  year = rep(2025:2026, 3), since = as.Date("2026-01-01") + c(0, 1, 0, 1, 0, 1)
+)
+beside <- names(mixed)[-1]
+same <- microaggregate(mixed, 3, "age", keep = beside, keep_identifiers = TRUE)
+mixed$sign[6] <- NA
+for (name in beside) stopifnot(identical(same[[name]], mixed[[name]]))
+listed <- tempfile(fileext = ".csv")
+writeLines(c("age,nr,year", "1,01,2025", "2,02,2026", "3,01,2025"), listed)
+read <- microaggregate(listed, 3, "age", keep = c("nr", "year"), keep_identifiers = TRUE)
+stopifnot(identical(read$nr, c("01", "02", "01")), identical(read$year, c(2025L, 2026L, 2025L)))
+odd <- protect(data.frame(code = rep(c("=x", "-y", "'=x"), 4)), "code", "FREQ(3,10)")
+stopifnot(setequal(odd$code, c("=x", "-y", "'=x", "Total")))
+
 stopifnot(inspect(people, c("region", "sex"))$records == 40)
 
 refused(protect(people, "regoin", "FREQ(3,10)"), "by = \"regoin\": the data has no such column; it has region, sex")
