@@ -67,7 +67,7 @@ def union_sensitive(
     if not len(chosen) or len(set(chosen.tolist())) < len(chosen):
         msg = f"a union needs different cells, at least one; got {len(chosen)}"
         raise InputError(msg)
-    single = _one_cell(table, chosen, apart=_are_apart(table, relation))
+    single = _one_cell(table, chosen, _Shared.of(table, relation))
     # An empty sum has no contributors; in a table of one empty cell that would not show.
     silent = not is_count_table(table) and int(counts_of(single)[0]) == 0
     return any(
@@ -105,12 +105,12 @@ def every_union_sensitive(
         Of the positions of cells, `base` among them. False also where this reasoning does not
         decide (custom rules, for instance).
     """
-    apart = _are_apart(table, relation)
-    low = _Union(table, np.asarray(base, dtype=np.int64), apart)
+    shared = _Shared.of(table, relation)
+    low = _Union(table, np.asarray(base, dtype=np.int64), shared)
     parts = parts_of(rule)
 
     def within(cells: Sequence[int] | NDArray[np.integer[Any]]) -> bool:
-        high = _Union(table, np.asarray(cells, dtype=np.int64), apart)
+        high = _Union(table, np.asarray(cells, dtype=np.int64), shared)
         return any(_surely(part, low, high) for part in parts)
 
     return within
@@ -122,18 +122,18 @@ class _Union:
 
     table: Table
     cells: Ints
-    apart: bool
+    shared: _Shared
 
     @cached_property
     def people(self) -> Contributors | None:
         """With contributions of those who are listed only: growing adds no more than there is."""
         if self.table.contributors is None:
             return None
-        return _merged(self.table, self.cells, apart=self.apart, listed_only=True)
+        return _merged(self.table, self.cells, self.shared, listed_only=True)
 
     def count(self, *, weighted: bool = False) -> int:
         if self.people is None:
-            single = _one_cell(self.table, self.cells, apart=self.apart)
+            single = _one_cell(self.table, self.cells, self.shared)
             return int(counts_of(single, weighted=weighted)[0])
         return int(numbers_of(self.people, weighted=weighted)[0])
 
@@ -157,24 +157,47 @@ def _surely(rule: Rule, low: _Union, high: _Union) -> bool:
     return False
 
 
-def _are_apart(table: Table, relation: int | None) -> bool:
-    """Whether nobody has two cells of a relation, or of all: the counts of contributors add up."""
-    people = table.contributors
-    if people is None:
-        return True
-    if relation is None and not table.relations.shape[0]:
-        return people.ids is None
-    counts = np.stack([side.count for side in sides_of(people)], axis=1)
-    if relation is None:
-        return not (table.relations @ counts).any()
-    members, factors = row_of(table.relations, relation)
-    return not (factors @ counts[members]).any()
+@dataclass(frozen=True)
+class _Shared:
+    """What is known of who contributes to several cells.
+
+    Attributes
+    ----------
+    apart : bool
+        Nobody does.
+    whole : int or None
+        Cell that is the sum of them and of others.
+    parts : (p,) int64
+        All of which that is the sum.
+    """
+
+    apart: bool
+    whole: int | None = None
+    parts: Ints | None = None
+
+    @classmethod
+    def of(cls, table: Table, relation: int | None) -> _Shared:
+        """Nobody does if the counts of contributors add up: in a relation, or in all."""
+        people = table.contributors
+        if people is None:
+            return cls(apart=True)
+        counts = np.sum([side.count for side in sides_of(people)], axis=0)
+        if relation is None:
+            known = table.relations.shape[0] and people.counted
+            adds_up = not (table.relations @ counts).any()
+            return cls(bool(adds_up if known else people.ids is None))
+        members, factors = row_of(table.relations, relation)
+        apart = people.counted and not factors @ counts[members]
+        for sign in (-1, 1):
+            if (factors == sign).sum() == 1 and (factors == -sign).sum() == len(factors) - 1:
+                return cls(apart, int(members[factors == sign][0]), members[factors == -sign])
+        return cls(apart)
 
 
-def _one_cell(table: Table, cells: Ints, *, apart: bool) -> Table:
+def _one_cell(table: Table, cells: Ints, shared: _Shared) -> Table:
     from scipy.sparse import csr_array
 
-    told = None if table.contributors is None else _merged(table, cells, apart=apart)
+    told = None if table.contributors is None else _merged(table, cells, shared)
     return Table(
         table.values[cells].sum(keepdims=True),
         csr_array((0, 1), dtype=np.int64),
@@ -188,7 +211,9 @@ def _one_cell(table: Table, cells: Ints, *, apart: bool) -> Table:
     )
 
 
-def _merged(table: Table, cells: Ints, *, apart: bool, listed_only: bool = False) -> Contributors:
+def _merged(
+    table: Table, cells: Ints, shared: _Shared, *, listed_only: bool = False
+) -> Contributors:
     """Contributors of a sum of cells: exactly, or as few and as large as they may be.
 
     With `listed_only` the contributions are those that are listed, which are no larger.
@@ -196,22 +221,22 @@ def _merged(table: Table, cells: Ints, *, apart: bool, listed_only: bool = False
     people = table.contributors
     assert people is not None
     sides = [side.take(cells) for side in sides_of(people)]
-    weights = [side.weighted for side in sides if side.weighted is not None]
-    numbers = [np.sum([side.count for side in sides], axis=0)]
-    if weights:
-        numbers.append(np.sum(weights, axis=0))
-    apart = apart or _all_listed_once(sides)
-    few = [int(number.sum() if apart else number.max()) for number in numbers]
-    few[0] = max(few[0], len(_listed(sides)))
+    apart = shared.apart or _all_listed_once(sides)
+    few = _fewest(people, cells, shared, apart=apart)
     exact = apart or listed_only
+    signed = len(sides) > 1 or bool(people.shift) or people.shadow
+    signed = signed or bool((people.total != table.values).any())
     merged = None
     for i, side in reversed([*enumerate(sides)]):
         total = int(side.total.sum())
         if not exact and total:
             total = max(1, _least(table, cells, sides, i, few[0]))
         top, ids = _largest(side, exact=exact)
-        # What is listed may be more than there is.
-        top = np.clip(total - (np.cumsum(top) - top), 0, top)
+        together = np.minimum(np.cumsum(top), total)
+        if not exact and not signed and shared.whole is not None:
+            # The largest have no more of a part than the largest of the whole have of that.
+            together = np.minimum(together, np.cumsum(people.top[shared.whole]))
+        top = np.diff(together, prepend=0)
         # Who has contributions of both signs is one contributor: the first side counts all.
         merged = Contributors(
             np.array([0 if i else few[0]]),
@@ -219,13 +244,29 @@ def _merged(table: Table, cells: Ints, *, apart: bool, listed_only: bool = False
             top[None, :],
             None if ids is None else ids[None, :],
             merged,
-            None if not weights else np.array([0 if i else few[1]]),
+            None if people.weighted is None else np.array([0 if i else few[1]]),
             people.counted,
             people.shadow,
             weight_scale=people.weight_scale,
         )
     assert merged is not None
     return merged
+
+
+def _fewest(people: Contributors, cells: Ints, shared: _Shared, *, apart: bool) -> list[int]:
+    """Fewest contributors that a sum of cells can have, and least of what they stand for."""
+    sides = [*sides_of(people)]
+    weights = [side.weighted for side in sides if side.weighted is not None]
+    numbers = [np.sum([side.count for side in sides], axis=0)]
+    numbers += [np.sum(weights, axis=0)] if weights else []
+    few = [int(number[cells].sum() if apart else number[cells].max()) for number in numbers]
+    if not apart:
+        few[0] = max(few[0], len(_listed([side.take(cells) for side in sides])))
+    if not apart and shared.parts is not None and people.counted:
+        others = np.setdiff1d(shared.parts, cells)
+        least = [int(number[shared.whole] - number[others].sum()) for number in numbers]
+        few = [*map(max, few, least)]
+    return few
 
 
 def _least(table: Table, cells: Ints, sides: Sequence[Contributors], i: int, few: int) -> int:
