@@ -176,7 +176,9 @@ def _plain_check(function: Callable[..., Any]) -> Callable[[Mapping[str, Any]], 
     def check(given: Mapping[str, Any]) -> None:
         for name, value in given.items():
             if name in kinds and not _is_plain(value, kinds[name]):
-                msg = f"{name} must be {_PLAIN[kinds[name]]}, got {value!r}"
+                plain = value is None or isinstance(value, (str, float, Integral))
+                got = repr(value) if plain else f"a {type(value).__name__}"
+                msg = f"{name} must be {_PLAIN[kinds[name]]}, got {got}"
                 raise InputError(msg)
 
     return check if kinds else None

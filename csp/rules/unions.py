@@ -221,7 +221,7 @@ def _merged(
     people = table.contributors
     assert people is not None
     sides = [side.take(cells) for side in sides_of(people)]
-    apart = shared.apart or _all_listed_once(sides)
+    apart = shared.apart or len(cells) == 1 or _all_listed_once(sides)
     few = _fewest(people, cells, shared, apart=apart)
     exact = apart or listed_only
     signed = len(sides) > 1 or bool(people.shift) or people.shadow
@@ -294,7 +294,8 @@ def _listed(sides: Sequence[Contributors]) -> set[int]:
 
 def _all_listed_once(sides: Sequence[Contributors]) -> bool:
     """Whether all contributors are identified, and each has one cell and one side."""
-    return len(_listed(sides)) == sum(int(side.count.sum()) for side in sides)
+    number = sum(int(side.count.sum()) for side in sides)
+    return sides[0].counted and len(_listed(sides)) == number
 
 
 def _largest(side: Contributors, *, exact: bool) -> tuple[Ints, Ints | None]:
