@@ -53,10 +53,11 @@ def union_sensitive(
     -------
     bool
         Who contributes to several cells counts once, and with all that they gave. That is exact
-        where all contributors of the cells are among the largest, which are identified, or where
-        the counts of the relation add up (of all relations, if none is named), so that each has
-        one cell. Elsewhere a sum that may be sensitive counts as such: its cells may share
-        contributors who are not listed, or not identified.
+        where all contributors of the cells are among the largest, which are identified, and no
+        contribution is negative or weighted; or where the counts of the relation add up (of all
+        relations, if none is named), so that each has one cell. Elsewhere a sum that may be
+        sensitive counts as such: its cells may share contributors who are not listed, or not
+        identified.
 
     Raises
     ------
@@ -152,7 +153,9 @@ def _surely(rule: Rule, low: _Union, high: _Union) -> bool:
     for least, most in pairs:
         top = least.top[0, : form.reads].tolist()
         above = (form.first - form.unit) * sum(top[:1]) + (form.other - form.unit) * sum(top[1:])
-        if above > form.unit * (int(most.total[0]) - sum(most.top[0, : form.reads].tolist())):
+        # What is listed under weights is rounded: a cell may add more to it than to the total.
+        listed = least if most.weighted is not None else most
+        if above > form.unit * (int(most.total[0]) - sum(listed.top[0, : form.reads].tolist())):
             return True
     return False
 
@@ -224,13 +227,13 @@ def _merged(
     apart = shared.apart or len(cells) == 1 or _all_listed_once(sides)
     few = _fewest(people, cells, shared, apart=apart)
     exact = apart or listed_only
-    signed = len(sides) > 1 or bool(people.shift) or people.shadow
-    signed = signed or bool((people.total != table.values).any())
+    signed = len(sides) > 1 or bool(people.shift) or people.signed
+    signed = signed or (not people.shadow and bool((people.total != table.values).any()))
     merged = None
     for i, side in reversed([*enumerate(sides)]):
         total = int(side.total.sum())
         if not exact and total:
-            total = max(1, _least(table, cells, sides, i, few[0]))
+            total = max(1, _least(table, cells, sides, i, few))
         top, ids = _largest(side, exact=exact)
         together = np.minimum(np.cumsum(top), total)
         if not exact and not signed and shared.whole is not None:
@@ -269,7 +272,9 @@ def _fewest(people: Contributors, cells: Ints, shared: _Shared, *, apart: bool) 
     return few
 
 
-def _least(table: Table, cells: Ints, sides: Sequence[Contributors], i: int, few: int) -> int:
+def _least(
+    table: Table, cells: Ints, sides: Sequence[Contributors], i: int, few: Sequence[int]
+) -> int:
     """Least total of the contributions of a side to a sum of cells that share contributors.
 
     What one contributor has in two cells cancels where the signs differ, whatever the rules make of
@@ -280,9 +285,12 @@ def _least(table: Table, cells: Ints, sides: Sequence[Contributors], i: int, few
     if len(sides) > 1:
         return total - int(sides[1 - i].total.sum())
     if side.shift:  # taken once from each contributor of the sum, and not in each cell
-        return total - abs(side.shift) * (int(side.count.sum()) - few)
-    if side.shadow or (side.total == table.values[cells]).all():
-        return total
+        if side.weighted is None:
+            return total - abs(side.shift) * (int(side.count.sum()) - few[0])
+        surplus = int(side.weighted.sum()) - few[1]
+        return total - int(abs(side.shift) * surplus // 10**side.weight_scale)
+    if side.shadow:  # of which only sizes are known
+        return 2 * int(side.total.max()) - total if side.signed else total
     return abs(int(table.values[cells].sum()))
 
 
@@ -305,6 +313,8 @@ def _largest(side: Contributors, *, exact: bool) -> tuple[Ints, Ints | None]:
     that much is left.
     """
     k = side.top.shape[1]
+    if not k:
+        return side.top.sum(axis=0), None
     if side.ids is None:
         top = np.sort(side.top.ravel())[::-1][:k] if exact else side.top.sum(axis=0)
         return top, None
@@ -319,7 +329,9 @@ def _largest(side: Contributors, *, exact: bool) -> tuple[Ints, Ints | None]:
     np.add.at(sums, place.ravel(), side.top[listed])
     who = names[:, 0]
     if not exact:
-        more = np.minimum(side.top[:, -1], side.total - side.top.sum(axis=1)) if k else side.total
+        more = side.top[:, -1]
+        if side.weighted is None:  # under which what is listed is rounded
+            more = np.minimum(more, side.total - side.top.sum(axis=1))
         sums += more.sum()
         np.subtract.at(sums, place.ravel(), more[np.nonzero(listed)[0]])
         # So may somebody who is listed nowhere.

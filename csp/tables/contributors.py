@@ -39,6 +39,8 @@ class Contributors:
     shadow : bool
         Whether the contributions are those of another variable than the cells, in its own units:
         rules judge them, and their levels are carried over as shares of the cell.
+    signed : bool
+        Whether some contributions to a shadow are negative, and count by their size.
     weight_scale : int
         Decimals of `weighted`. It is rounded, half up, where it is compared and not before: two
         halves are one.
@@ -54,6 +56,7 @@ class Contributors:
     shadow: bool = False
     shift: int = 0
     weight_scale: int = 0
+    signed: bool = False
 
     def __post_init__(self) -> None:
         n = len(self.count)
@@ -77,10 +80,11 @@ class Contributors:
         n, k = self.top.shape
         return f"Contributors({n} cells, {k} largest known)"
 
-    def of_shadow(self) -> Contributors:
-        """Return the same as contributions of a shadow variable."""
-        opposite = None if self.opposite is None else self.opposite.of_shadow()
-        return replace(self, shadow=True, opposite=opposite)
+    def of_shadow(self, values: Ints) -> Contributors:
+        """Return the same as contributions of a shadow variable with these values."""
+        opposite = None if self.opposite is None else self.opposite.of_shadow(values)
+        signed = bool((self.total != values).any())
+        return replace(self, shadow=True, opposite=opposite, signed=signed)
 
     def take(self, cells: Ints) -> Contributors:
         """Return those of some cells, in the order in which these are given."""
@@ -105,4 +109,5 @@ class Contributors:
             self.shadow,
             self.shift,
             self.weight_scale,
+            self.signed,
         )

@@ -376,6 +376,7 @@ class _Union:
             shadow=known[0].shadow,
             shift=known[0].shift,
             weight_scale=places,
+            signed=any(side.signed for side in known),
         )
 
 

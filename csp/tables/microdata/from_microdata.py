@@ -110,7 +110,7 @@ def tabulate(make: Callable[..., T], asked: MicrodataOptions) -> T:
         own = replace(wanted, value=asked.shadow, decimals=decimals)
         judged = _assembled(make, _found(data, own, limit, asked.progress), own, ())
         assert judged.contributors is not None
-        table = table.replace(contributors=judged.contributors.of_shadow())
+        table = table.replace(contributors=judged.contributors.of_shadow(judged.values))
     doubtful = [name not in hierarchies and name not in told for name in names]
     check_leaves(table, found.trees, doubtful)
     return table

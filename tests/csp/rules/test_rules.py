@@ -7,6 +7,7 @@ from dataclasses import MISSING, fields, replace
 from fractions import Fraction
 from itertools import combinations
 from math import ceil
+from typing import Any
 
 import numpy as np
 import pytest
@@ -414,13 +415,13 @@ PEOPLE = st.lists(
 )  # fmt: skip
 
 
-def gave(records: list[tuple[str, int, int]], regions: str) -> list[int]:
+def gave(records: list[tuple[str, int, int]], regions: str) -> dict[int, int]:
     """What each person gave to some regions."""
     sums: dict[int, int] = {}
     for region, person, amount in records:
         if region in regions:
             sums[person] = sums.get(person, 0) + amount
-    return [*sums.values()]
+    return sums
 
 
 def nameless(people: Contributors, *, counted: bool) -> Contributors:
@@ -428,22 +429,32 @@ def nameless(people: Contributors, *, counted: bool) -> Contributors:
     return replace(people, ids=None, counted=counted, opposite=other)
 
 
-def judged(rule: str, given: list[int], mode: str, shift: int) -> bool:
-    """Rules of the books, of all contributions, as the modes for negative ones read them."""
+def judged(rule: str, given: dict[int, int], mode: str, shift: int, weight: list[Fraction]) -> bool:
+    """Rules of the books, of all contributions, as the modes for negative ones read them.
+
+    A person who stands for several is as many of the largest, rounded, and one at least.
+    """
     kind, n = rule.split(" ")
     if kind == "freq":
         return 0 < len(given) < int(n)
-    if mode == "split":
-        sides = [x for x in given if x > 0], [-x for x in given if x < 0]
-    else:
-        sides = ([abs(x) if mode == "abs" else x - shift for x in given],)
-    for side in sides:
-        most = sorted(side, reverse=True)
-        if kind == "p" and 100 * sum(most[2:]) < int(n) * sum(most[:1]):
+    sides = [(1, given), (-1, given)] if mode == "split" else [(1, given)]
+    for sign, side in sides:
+        parts = [(sign * x, weight[person]) for person, x in side.items()]
+        if mode == "split":
+            parts = [(x, w) for x, w in parts if x > 0]
+        else:
+            parts = [(abs(x) if mode == "abs" else x - shift, w) for x, w in parts]
+        total = sum(x * w for x, w in parts)
+        copies = [x for x, w in parts for _ in range(max(1, int(w + Fraction(1, 2))))]
+        most = sorted(copies, reverse=True)
+        if kind == "p" and 100 * (total - sum(most[:2])) < int(n) * sum(most[:1]):
             return True
-        if kind in "12" and 100 * sum(most[: int(kind)]) > int(n) * sum(most):
+        if kind in "12" and 100 * sum(most[: int(kind)]) > int(n) * total:
             return True
     return False
+
+
+WEIGHTS = st.sampled_from(["1", "2", "3", "0.4", "1.5", "2.3"]).map(Fraction)
 
 
 @pytest.mark.parametrize("mode", ["error", "abs", "split", "shift"])
@@ -455,7 +466,12 @@ def judged(rule: str, given: list[int], mode: str, shift: int) -> bool:
         (Dominance(2, 60), "2 60"),
     ],
 )  # fmt: skip
-@given(records=PEOPLE, top=st.integers(2, 7), known=st.sampled_from(["names", "counts", "largest"]))
+@given(
+    records=PEOPLE,
+    top=st.integers(2, 7),
+    known=st.sampled_from(["names", "counts", "largest"]),
+    weights=st.none() | st.lists(WEIGHTS, min_size=8, max_size=8),
+)
 def test_no_sum_passes_that_all_contributions_would_refuse(
     rule: Rule,
     words: str,
@@ -463,19 +479,24 @@ def test_no_sum_passes_that_all_contributions_would_refuse(
     records: list[tuple[str, int, int]],
     top: int,
     known: str,
+    weights: list[Fraction] | None,
 ) -> None:
     """Whoever is not among the largest, or not identified, may stand behind several cells."""
     if mode == "error":
         records = [(region, person, abs(amount)) for region, person, amount in records]
     region, person, amount = zip(*records, strict=True)
+    data: dict[str, Any] = {"region": region, "person": person, "amount": amount}
+    weight = [Fraction(1)] * 8 if weights is None else weights
+    data["weight"] = [float(weight[one]) for one in person]
     table = Table.from_microdata(
-        {"region": region, "person": person, "amount": amount},
-        ["region"], "amount", contributor="person", top=top, negative=mode,
+        data, ["region"], "amount", contributor="person", top=top, negative=mode,
+        weight=None if weights is None else "weight",
     )  # fmt: skip
     people = table.contributors
     assert people is not None
     apart = len(gave(records, "abcd")) == sum(len(gave(records, one)) for one in "abcd")
-    complete = known == "names" and mode == "error" and bool((people.count <= top).all())
+    plain = mode == "error" and weights is None
+    complete = known == "names" and plain and bool((people.count <= top).all())
     if known != "names":
         counted = known == "counts" or words.startswith("freq")
         table = table.replace(contributors=nameless(people, counted=counted))
@@ -485,7 +506,8 @@ def test_no_sum_passes_that_all_contributions_would_refuse(
         for some in combinations(sorted(codes), size):
             cells = [codes[one] for one in some]
             found[some] = union_sensitive(rule, table, cells, 0)
-            truth = judged(words, gave(records, "".join(some)), mode, people.shift)
+            shift = people.shift // 10**table.scale
+            truth = judged(words, gave(records, "".join(some)), mode, shift, weight)
             assert found[some] >= truth
             if complete or len(cells) == 1 or (apart and known != "largest"):
                 assert found[some] == truth
