@@ -93,7 +93,9 @@ def knowledge_of(table: Table, release: Release) -> tuple[Knowledge, ...]:
     ----------
     table : Table
         Its contributors are known by identifier where they are among the largest of a cell; what
-        smaller ones put in is not seen, so tabulate with enough of the largest (``top=``).
+        smaller ones put in is not seen, so tabulate with enough of the largest (``top=``). Under
+        sampling weights that are not whole numbers, what they put into cells of several is not
+        seen either: a weight may be below one.
     release : Release
         Of this table.
 
@@ -123,7 +125,9 @@ def knowledge_of(table: Table, release: Release) -> tuple[Knowledge, ...]:
     problem = Problem.of(table, np.zeros(table.n_cells, bool), singletons=counts_of(table) == 1)
     hidden = set(np.flatnonzero(release.pattern).tolist())
     own: dict[int, dict[int, int]] = {}
-    if people is not None and people.ids is not None:
+    # A record of a weight below one adds less to a cell than its own contribution.
+    whole = people is not None and not people.weight_scale
+    if people is not None and people.ids is not None and whole:
         for i, (who, amounts) in enumerate(
             zip(people.ids.tolist(), people.top.tolist(), strict=True)
         ):

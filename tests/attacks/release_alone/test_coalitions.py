@@ -282,3 +282,22 @@ def test_bad_input_is_refused_without_a_value() -> None:
     chain = "".join(traceback.format_exception_only(caught.value))
     assert "210003" not in chain
     assert caught.value.__cause__ is caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("weights", [(0.6, 1.0), (0.6, 0.6), (2.0, 3.0), (1.0, 1.0)])
+def test_what_an_insider_infers_under_weights_holds(weights: tuple[float, float]) -> None:
+    records = [
+        ("x", "m", "f", 100), ("x", "m", "g", 30), ("x", "n", "h", 40), ("x", "n", "f", 9),
+        ("y", "m", "h", 50), ("y", "m", "i", 20), ("y", "n", "g", 60), ("y", "n", "i", 11),
+    ]  # fmt: skip
+    a, b, firm, value = zip(*records, strict=True)
+    weight = [weights[who != "f"] for who in firm]
+    data = {"a": a, "b": b, "firm": firm, "v": value, "w": weight}
+    table = Table.from_microdata(data, ["a", "b"], "v", contributor="firm", weight="w")
+    release = Release.of(table, ~table.margins)
+    known = knowledge_of(table, release)
+    assert bool(known) == all(w == int(w) for w in weights)
+    for one in insiders(release, known):
+        truth = table.values[one.cells]
+        assert (one.lower <= truth).all()
+        assert (truth <= one.upper).all()
