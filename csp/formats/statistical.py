@@ -6,11 +6,14 @@ Codes are the values that the file holds, or their labels where these are asked 
 
 from __future__ import annotations
 
+import datetime
 import math
 import os
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,12 @@ from csp.formats.codes import plain_code
 from csp.formats.delimited import TextFile
 from csp.formats.kinds import PROGRAMS
 from csp.formats.reading import regular_file
+
+_RECORD = 80
+"""Bytes of which a file of .xpt has a whole number of times."""
+
+_DAY = 86_400
+"""Seconds of a day."""
 
 _READERS = {
     ".dta": "read_dta", ".sav": "read_sav", ".zsav": "read_sav", ".por": "read_por",
@@ -73,10 +82,11 @@ def statistical_columns(
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """Labels of a file: of its columns, and of the codes of columns."""
+    """Labels of a file: of its columns, and of the codes of columns; and which columns are text."""
 
     columns: Mapping[str, str] = field(default_factory=dict)
     codes: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
+    texts: frozenset[str] = frozenset()
 
 
 def statistical_labels(file: TextFile) -> Labels:
@@ -93,7 +103,8 @@ def statistical_labels(file: TextFile) -> Labels:
         name: dict(sorted(labels.items(), key=lambda pair: (isinstance(pair[0], str), pair[0])))
         for name, labels in told.variable_value_labels.items()
     }
-    return Labels(columns, codes)
+    kinds = told.readstat_variable_types
+    return Labels(columns, codes, frozenset(n for n, kind in kinds.items() if kind == "string"))
 
 
 def statistical_library(path: str | os.PathLike[str]) -> tuple[Any, tuple[type[Exception], ...]]:
@@ -126,10 +137,22 @@ def _read(file: TextFile, **asked: Any) -> tuple[Mapping[str, list[Any]], Any]:
             "mark and missing texts (--sep, --decimal, --na) do not apply to it"
         )
         raise InputError(msg)
-    read = getattr(library, _READERS[end])
+    read = partial(getattr(library, _READERS[end]), path, output_format="dict")
+    if end != ".por":
+        read = partial(read, encoding=file.encoding)
+    elif file.encoding is not None:
+        msg = f"{str(file.path)!r} has signs of its own (.por); leave {argument('encoding')} out"
+        raise InputError(msg)
     damaged: tuple[type[Exception], ...] = (*errors, ArithmeticError, ValueError)
     try:
-        columns, told = read(path, output_format="dict", encoding=file.encoding, **asked)
+        if end == ".xpt" and path.stat().st_size % _RECORD:
+            raise ValueError  # cut off, which the library does not mind
+        columns, told = read(**asked)
+        timed = [name for name, items in columns.items() if _has_times(items)]
+        if timed:
+            plain, _ = read(usecols=timed, disable_datetime_conversion=True)
+            unit = 1000 if end == ".dta" else 1
+            columns |= {name: _hours(columns[name], plain[name], unit) for name in timed}
     except MemoryError:
         msg = f"{str(file.path)!r} does not fit into memory; read fewer columns"
         raise InputError(msg) from None
@@ -146,6 +169,27 @@ def _read(file: TextFile, **asked: Any) -> tuple[Mapping[str, list[Any]], Any]:
     return columns, told
 
 
+def _has_times(items: Sequence[Any]) -> bool:
+    return any(isinstance(item, datetime.time) for item in items)
+
+
+def _hours(times: Sequence[Any], numbers: Sequence[Any], unit: int) -> Sequence[Any]:
+    """Return times of a day, or hours as text beyond one: the library leaves out the days."""
+    seconds = [None if x is None or x != x else Fraction(str(x)) / unit for x in numbers]
+    if all(x is None or 0 <= x < _DAY for x in seconds):
+        return times
+    return [None if x is None else _hours_text(x) for x in seconds]
+
+
+def _hours_text(seconds: Fraction) -> str:
+    """Hours, minutes and seconds of a duration: 25:00:00."""
+    parts = round(abs(seconds) * 10**6)
+    whole, parts = divmod(parts, 10**6)
+    minutes, rest = divmod(whole, 60)
+    text = f"{'-' * (seconds < 0)}{minutes // 60:02}:{minutes % 60:02}:{rest:02}"
+    return f"{text}.{parts:06}" if parts else text
+
+
 def _array(column: Sequence[Any], kind: str) -> NDArray[Any]:
     """Column as other readers give it; single precision as the shortest text of each number."""
     if kind == "string":  # an empty text is how these programs write that there is none
@@ -160,7 +204,7 @@ def _array(column: Sequence[Any], kind: str) -> NDArray[Any]:
 def _labelled(array: NDArray[Any], labels: Mapping[Any, str], name: str) -> NDArray[Any]:
     """Codes by their labels; those without one stay as they are."""
     codes = dict.fromkeys(item for item in array.tolist() if item is not None)
-    shown = {code: labels.get(code, code) for code in codes}
+    shown = {code: labels[code] if labels.get(code, "").strip() else code for code in codes}
     first: dict[str, Any] = {}
     for code, label in shown.items():
         text = plain_code(label).removesuffix(".0")

@@ -14,10 +14,13 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from cellveil.cli.app import app
-from cellveil.io import record_files
-from cellveil.io.record_files import write_masked
+from cellveil.io.records import masked
+from cellveil.io.records.masked import write_masked
 from csp.errors import InputError
+from csp.formats.delimited import TextFile
 from csp.formats.files import written_together
+from csp.tables.codes import text_codes
+from csp.tables.columns import read_columns
 
 pd = pytest.importorskip("pandas")
 pyreadstat = pytest.importorskip("pyreadstat")
@@ -127,21 +130,93 @@ def test_numbers_and_texts_come_back(
     assert found["text"].tolist() == ["b", *texts]
 
 
-def test_texts_of_numbers_become_numbers_and_codes_stay(tmp_path: Path, end: str) -> None:
-    """As Stata and SPSS read a text file: all of a column, and only what is written alike."""
-    to = tmp_path / f"a{end}"
-    columns = {
-        "whole": ["1", "", "-20"], "part": ["0.50", "3", "7.25"], "zero": ["01", "2", "3"],
-        "many": ["1234567890123456", "1", "2"], "word": ["1", "2", "x"],
-        "exponent": ["1e5", "2", "3"],
+@pytest.mark.parametrize("mark", [".", ","])
+def test_texts_of_numbers_become_numbers_and_codes_stay(
+    tmp_path: Path, end: str, mark: str
+) -> None:
+    """As Stata and SPSS read a text file: all of a column, where nothing is lost by it."""
+    numbers = {
+        "whole": ["1", "", "-20"], "part": ["0.50", "3", "7.25"],
+        "third": ["0.3333333333333333", "1", "2"],
     }  # fmt: skip
-    write(to, columns)
+    codes = {
+        "zero": ["01", "2", "3"], "many": ["12345678901234567890", "1", "2"],
+        "word": ["1", "2", "x"], "nobody": ["", "", ""],
+    }  # fmt: skip
+    columns = {name: [x.replace(".", mark) for x in some] for name, some in numbers.items()} | codes
+    rows = [";".join(row) for row in ([*columns], *zip(*columns.values(), strict=True))]
+    (tmp_path / "a.csv").write_text("\n".join(rows) + "\n")
+    to = tmp_path / f"a{end}"
+    write(to, columns, TextFile(tmp_path / "a.csv"))
     found = read(to)
-    assert found["whole"].tolist()[::2] == [1.0, -20.0]
-    assert found["whole"].isna().tolist() == [False, True, False]
-    assert found["part"].tolist() == [0.5, 3.0, 7.25]
-    for name in ("zero", "many", "word", "exponent"):
-        assert found[name].tolist() == columns[name]
+    for name, some in numbers.items():
+        values = [None if x != x else x for x in found[name]]
+        assert values == [float(x) if x else None for x in some]
+    for name, some in codes.items():
+        if name != "nobody":
+            assert found[name].tolist() == some
+
+
+def test_numbers_of_parquet_stay_numbers(tmp_path: Path, end: str) -> None:
+    PEOPLE.drop(columns="day").to_parquet(tmp_path / "a.parquet")
+    kept = [word.replace(",day", "") for word in KEPT]
+    run(*kept, tmp_path / "a.parquet", "-o", tmp_path / f"b{end}")
+    assert read(tmp_path / f"b{end}")["region"].tolist() == PEOPLE["region"].tolist()
+
+
+def test_durations_beyond_a_day_are_told_apart(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"s": [3600.0, 90000.5, -3600.0, None], "t": [0.0, 60.0, None, 86399.0]})
+    spss, stata = tmp_path / "a.sav", tmp_path / "a.dta"
+    pyreadstat.write_sav(frame, spss, variable_format={"s": "TIME8", "t": "TIME8"})
+    pyreadstat.write_dta(
+        frame * 1000, stata, variable_format={"s": "%tcHH:MM:SS", "t": "%tcHH:MM:SS"}
+    )
+    for path in (spss, stata):
+        hours, times = read_columns(path, ["s", "t"]).arrays
+        assert hours.tolist() == ["01:00:00", "25:00:00.500000", "-01:00:00", None]
+        assert text_codes(times) == ["00:00:00", "00:01:00", "", "23:59:59"]
+
+
+def test_columns_without_an_entry_keep_their_kind(tmp_path: Path, end: str) -> None:
+    frame = pd.DataFrame({"x": [1.0, 2.0], "n": [None, None], "t": ["", ""]}).astype({"n": float})
+    pyreadstat.write_sav(frame, tmp_path / "a.sav")
+    columns = {"x": [1.5, 1.5], "n": ["", ""], "t": ["", ""]}
+    write(tmp_path / f"b{end}", columns, TextFile(tmp_path / "a.sav"))
+    told = getattr(pyreadstat, f"read_{end[1:]}")(tmp_path / f"b{end}")[1]
+    kinds = told.readstat_variable_types
+    assert (kinds["n"], kinds["t"]) == ("double", "string")
+
+
+def test_labels_that_do_not_fit_are_said(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"q": [1.0, 2.0], "r": [1.0, 2.0], "h": [1.5, 2.5], "x": [3.0, 3.0]})
+    long = "é" * 70
+    codes = {"q": {1: long + "y", 2: long + "n"}, "r": {1: long, 2: "b"}, "h": {1.5: "a", 2.5: "b"}}
+    stata = {name: some for name, some in codes.items() if name != "h"}
+    pyreadstat.write_dta(
+        frame, tmp_path / "a.dta", column_labels={"q": "w" * 79}, variable_value_labels=stata
+    )
+    pyreadstat.write_sav(
+        frame, tmp_path / "a.sav", column_labels={"q": "w" * 90},
+        variable_value_labels={"h": codes["h"]},
+    )  # fmt: skip
+    kept = ["microdata", "microaggregate", "-k", "2", "--attributes", "x", "--keep", "q,r,h",
+            "--keep-identifiers", "--constant", "keep"]  # fmt: skip
+    said = run(*kept, tmp_path / "a.dta", "-o", tmp_path / "b.sav")
+    assert "labels of codes of column 'q' were left out: SPSS keeps 120 bytes" in said
+    assert "Labels of codes of column 'r' are too long for SPSS and were cut" in said
+    told = pyreadstat.read_sav(tmp_path / "b.sav")[1]
+    assert told.variable_value_labels == {"r": {1: "é" * 60, 2: "b"}}
+    said = run(*kept, tmp_path / "a.sav", "-o", tmp_path / "b.dta")
+    assert "label of column 'q' is too long for Stata and was cut" in said
+    assert "labels of codes of column 'h' were left out: Stata labels whole numbers only" in said
+    assert pyreadstat.read_dta(tmp_path / "b.dta")[1].column_names_to_labels["q"] == "w" * 80
+
+
+def test_codes_without_a_label_stay_codes(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"q": [1.0, 2.0, 3.0]})
+    pyreadstat.write_sav(frame, tmp_path / "a.sav", variable_value_labels={"q": {1: "yes", 2: ""}})
+    column = read_columns(TextFile(tmp_path / "a.sav", labels=True), ["q"]).arrays[0]
+    assert text_codes(column) == ["yes", "2", "3"]
 
 
 def test_spss_shows_the_decimals_that_there_are(tmp_path: Path) -> None:
@@ -157,14 +232,16 @@ def test_frames_of_either_library_give_the_same_file(
     pytest.importorskip("polars")
     columns = {"x": [1.5, None], "t": ["a", ""], "d": [datetime.date(2026, 1, 2), None]}
     write(tmp_path / f"a{end}", columns)
-    monkeypatch.setattr(record_files, "find_spec", lambda name: None)
+    monkeypatch.setattr(masked, "find_spec", lambda name: None)
     write(tmp_path / f"b{end}", columns)
     assert (tmp_path / f"a{end}").read_bytes() == (tmp_path / f"b{end}").read_bytes()
 
 
 @pytest.mark.parametrize(
-    ("names", "words"), [(["a b"], "space"), (["1a"], "starts with"), (["x" * 70], "too long")]
-)
+    ("names", "words"),
+    [(["b", "a b"], "column 'a b'.*space"), (["1a"], "starts with"), (["x" * 70], "too long"),
+     (["with"], "'with'")],
+)  # fmt: skip
 def test_names_that_the_program_refuses_are_said(
     tmp_path: Path, end: str, names: list[str], words: str
 ) -> None:

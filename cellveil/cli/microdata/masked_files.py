@@ -13,7 +13,7 @@ from cellveil.cli.options import option
 from cellveil.cli.taking import taking
 from cellveil.front import refuse
 from cellveil.io.files import check_outputs
-from cellveil.io.record_files import record_files
+from cellveil.io.records.reading import record_files
 from cellveil.render.screen import tell
 from cellveil.requests.masking import Models, Person, Roles
 from cellveil.requests.outputs import Facts

@@ -19,7 +19,8 @@ from cellveil.cli.taking import taking
 from cellveil.front import refuse
 from cellveil.io.files import write_csv
 from cellveil.io.inputs import by_column
-from cellveil.io.record_files import check_masked, record_files, write_masked
+from cellveil.io.records.masked import check_masked, write_masked
+from cellveil.io.records.reading import record_files
 from cellveil.requests.masking import Person, Ranges, Roles
 from cellveil.requests.outputs import Masked
 from cellveil.requests.source import Written

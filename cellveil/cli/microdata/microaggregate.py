@@ -15,7 +15,8 @@ from cellveil.cli.options import option
 from cellveil.cli.taking import taking
 from cellveil.front import refuse
 from cellveil.io.inputs import by_column
-from cellveil.io.record_files import check_masked, record_files, write_masked
+from cellveil.io.records.masked import check_masked, write_masked
+from cellveil.io.records.reading import record_files
 from cellveil.render.progress import Bar, Meter
 from cellveil.render.screen import say
 from cellveil.report.microdata import microdata_facts, microdata_page

@@ -13,7 +13,7 @@ from cellveil.cli.microdata.utility import MaskedIn, OriginalIn
 from cellveil.cli.options import option
 from cellveil.cli.taking import taking
 from cellveil.io.files import check_outputs
-from cellveil.io.record_files import record_files
+from cellveil.io.records.reading import record_files
 from cellveil.report.masked import masked_facts, masked_page
 from cellveil.report.skeleton import write_page
 from cellveil.requests.masking import Person, Roles

@@ -12,7 +12,7 @@ from cellveil.cli.options import argument, option
 from cellveil.cli.taking import taking
 from cellveil.io.files import check_outputs
 from cellveil.io.inputs import by_column, split_names
-from cellveil.io.record_files import record_files
+from cellveil.io.records.reading import record_files
 from cellveil.requests.outputs import Rows
 from cellveil.requests.source import Written
 

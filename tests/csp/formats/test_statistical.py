@@ -232,3 +232,22 @@ def test_labels_stand_in_the_order_of_their_codes(end: str, tmp_path: Path) -> N
         table = Table.from_microdata(data, ["age"])
         codes = [code for (code,) in table.labels]
         assert codes == ["small children", "pupils", "aged", "unknown", "4", "Total"]
+
+
+def test_portable_files_have_signs_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "a.por"
+    pyreadstat.write_por(pd.DataFrame({"REG": ["a", "b"], "X": [1.0, 2.5]}), path)
+    reg, x = read_columns(path, ["REG", "X"], ["X"]).arrays
+    assert (reg.tolist(), x.tolist()) == (["a", "b"], [1.0, 2.5])
+    with pytest.raises(InputError, match="leave encoding= out"):
+        read_columns(TextFile(path, encoding="cp1252"), ["REG"])
+
+
+@pytest.mark.parametrize("name", ["a.dta", "a.sav", "a.zsav", "a.xpt"])
+def test_a_file_that_is_cut_off_is_refused(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    WRITERS[name](pd.DataFrame({"t": ["a", "b"] * 40, "x": [1.0, 2.0] * 40}), path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2 + 7])
+    with pytest.raises(InputError, match="damaged"):
+        read_columns(path, ["x"])

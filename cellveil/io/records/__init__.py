@@ -1,0 +1,1 @@
+"""Files of records: read whole (`reading`), and masked ones written (`masked`)."""
