@@ -22,7 +22,9 @@ write_frame <- function(data, file) {
     stop("data must be a data frame, or the name of a file; got ", class(data)[1], call. = FALSE)
   }
   plain_columns <- lapply(data, function(column) {
-    if (is.list(column)) stop("a column of lists cannot be written; keep plain columns", call. = FALSE)
+    if (is.list(column) || NCOL(column) != 1) {
+      stop("a column of lists or of several columns cannot be written; keep plain columns", call. = FALSE)
+    }
     # 15 digits would change a number that needs 17.
     if (is.double(column) && !inherits(column, c("Date", "POSIXt"))) shortest(column)
     else enc2utf8(as.character(column))
@@ -53,8 +55,16 @@ shortest <- function(x) {
   }
   # Exponents are not read: very large and very small numbers are few.
   long <- grep("e", out, fixed = TRUE)
-  out[long] <- vapply(x[long], format, "", scientific = FALSE, trim = TRUE, digits = 15)
+  out[long] <- vapply(x[long], without_exponent, "")
   out
+}
+
+without_exponent <- function(x) {
+  for (digits in 1:17) {
+    text <- sprintf("%.*f", max(0, digits - 1 - floor(log10(abs(x)))), x)
+    if (as.numeric(text) == x) break
+  }
+  text
 }
 
 # Texts as they are meant: an apostrophe keeps spreadsheets from formulas.
@@ -91,6 +101,12 @@ read_records <- function(file, data, kept) {
     } else if (inherits(like, "Date")) {
       dates <- as.Date(text, "%Y-%m-%d")
       if (identical(is.na(dates), is.na(text))) dates else text
+    } else if (inherits(like, "POSIXct")) {
+      zone <- c(attr(like, "tzone"), "")[1]
+      points <- as.POSIXct(text, zone, tryFormats = c("%Y-%m-%d %H:%M:%OS", "%Y-%m-%d"), optional = TRUE)
+      if (identical(is.na(points), is.na(text))) points else text
+    } else if (inherits(like, "difftime")) {
+      as.difftime(as_numbers(text), units = units(like))
     } else if (is.null(like) && name %in% kept && !identical(as.character(as_numbers(text)), text)) {
       text
     } else {

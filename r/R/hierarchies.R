@@ -68,6 +68,9 @@ write_hrc <- function(x, file) {
 
 hierarchy_words <- function(hierarchies, place) {
   words <- character()
+  if (length(hierarchies) && (is.null(names(hierarchies)) || any(names(hierarchies) == ""))) {
+    stop("hierarchies needs the names of their columns: list(region = ...)", call. = FALSE)
+  }
   for (column in names(hierarchies)) {
     given <- hierarchies[[column]]
     file <- given

@@ -175,8 +175,8 @@ print.cellveil_audit <- function(x, ...) {
 #' Attack a release
 #'
 #' @param x What [protect()] returned, or a file of a release or of a published table.
-#' @param ... Further options of `cellveil attack report`: `rules = "P(10,1)"` for an attacker who
-#'   knows the rules.
+#' @param ... Further options of `cellveil attack report`: `mechanism = "known.json"` for what an
+#'   attacker knows of the algorithm.
 #' @return A list of what every attack found.
 #' @export
 attack <- function(x, ...) {

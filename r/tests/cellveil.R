@@ -135,6 +135,17 @@ beside <- names(mixed)[-1]
 same <- microaggregate(mixed, 3, "age", keep = beside, keep_identifiers = TRUE)
 mixed$sign[6] <- NA
 for (name in beside) stopifnot(identical(same[[name]], mixed[[name]]))
+timed <- data.frame(
+  x = c(1, 2, 3), at = as.POSIXct("2026-01-01 12:00:01", tz = "UTC") + c(0, 3600, 0),
+  long = as.difftime(c(1, 25, 1), units = "hours"), small = c(3.3333333333333335e-07, 1e-9, 0.1)
+)
+back <- microaggregate(timed, 3, "x", keep = c("at", "long", "small"), keep_identifiers = TRUE)
+stopifnot(all(back$at == timed$at), inherits(back$at, "POSIXct"), identical(back$small, timed$small))
+stopifnot(identical(as.numeric(back$long), c(1, 25, 1)), units(back$long) == "hours")
+wide <- people
+wide$w <- cbind(1:40, 1:40)
+refused(protect(wide, "region", "FREQ(3,10)"), "several columns")
+refused(protect(people, "region", "FREQ(3,10)", hierarchies = list(data.frame(level = "@", name = "a"))), "needs the names")
 listed <- tempfile(fileext = ".csv")
 writeLines(c("age,nr,year", "1,01,2025", "2,02,2026", "3,01,2025"), listed)
 read <- microaggregate(listed, 3, "age", keep = c("nr", "year"), keep_identifiers = TRUE)
