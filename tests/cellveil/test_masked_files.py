@@ -97,6 +97,16 @@ def test_labels_in_place_of_codes_are_texts(people: Path, end: str) -> None:
     assert not told.variable_value_labels
 
 
+def test_numbers_are_not_taken_for_labels_that_look_like_them(tmp_path: Path, end: str) -> None:
+    frame = pd.DataFrame({"kids": [0.0, 1.0, 2.0, 1.0], "x": [1.0, 2.0, 3.0, 4.0]})
+    labels = {"kids": {0: "0", 1: "1", 2: "2"}}
+    pyreadstat.write_sav(frame, tmp_path / "a.sav", variable_value_labels=labels)
+    to = tmp_path / f"b{end}"
+    run("microdata", "swap", tmp_path / "a.sav", "-k", "2", "--confidential", "kids", "--labels",
+        "-o", to)  # fmt: skip
+    assert sorted(read(to)["kids"]) == [0.0, 1.0, 1.0, 2.0]
+
+
 def test_the_same_records_give_the_same_bytes_at_any_time(people: Path, end: str) -> None:
     to = people.with_name(f"masked{end}")
     run(*KEPT, people, "-o", to)

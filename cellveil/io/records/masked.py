@@ -196,6 +196,8 @@ def _coded(columns: dict[str, list[Any]], name: str, codes: Mapping[str, Any]) -
         return set()
     stood = [codes[text] if text else None for text in texts]
     words = {isinstance(item, str) for item in stood if item is not None}
+    if True in words and not any(isinstance(item, str) for item in columns[name]):
+        return set()  # numbers, which happen to look like labels
     columns[name] = stood if True not in words else texts  # of labels some codes may have none
     return {codes[text] for text in held}
 
