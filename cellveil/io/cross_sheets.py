@@ -156,11 +156,16 @@ def _rows(sheet: Any, one: Sheet, layout: CrossTable, rows: Sequence[Sequence[in
 
 
 def text_cell(sheet: Any, words: str, *, bold: bool = False) -> Any:
-    """Return a cell that is text whatever it begins with."""
+    """Return a cell that is text whatever it begins with; signs that no cell can hold as escapes.
+
+    A tab and a line end stay: a code with one is read again as it is.
+    """
     from openpyxl.cell import WriteOnlyCell
+    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
     from openpyxl.styles import Font
 
-    cell = WriteOnlyCell(sheet, value=printable(words))
+    parts = (ILLEGAL_CHARACTERS_RE.sub(lambda sign: printable(sign[0]), words)).split("\r")
+    cell = WriteOnlyCell(sheet, value=printable("\r").join(parts))
     cell.data_type = "s"
     if bold:
         cell.font = Font(bold=True)

@@ -16,6 +16,8 @@ import instances
 from cellveil.cli.app import app
 from cellveil.io.excel import write_workbook
 from cellveil.io.files import result_columns
+from cellveil.io.published import read_public
+from cellveil.requests.publication import Publication
 
 openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed")
 
@@ -153,3 +155,11 @@ def test_a_workbook_does_not_say_when_it_was_written(tmp_path: Path) -> None:
         core = packed.read("docProps/core.xml").decode()
         assert {part.date_time[0] for part in packed.infolist()} == {2000}
     assert core.count("2000-01-01T00:00:00Z") == core.count("<dcterms:") == 2
+
+
+def test_codes_with_tabs_and_line_ends_come_back(tmp_path: Path) -> None:
+    records = {"r": ["a\nb"] * 5 + ["c\td"] * 4 + ["e"] * 6}
+    protected = csp.protect(csp.Table.from_microdata(records, ["r"]), "FREQ(3,10)")
+    protected.to_excel(tmp_path / "a.xlsx")
+    again = read_public(tmp_path / "a.xlsx", Publication())[0]
+    assert set(again.labels) == set(protected.release.labels)
