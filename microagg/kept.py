@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from csp.errors import InputError, argument
 from csp.exact import Ints
 from csp.tables.codes import text_codes
-from csp.tables.columns import column_names, read_columns
+from csp.tables.columns import as_published, column_names, read_columns
 
 
 def count_alone(values: Sequence[Any]) -> int:
@@ -30,7 +30,7 @@ def kept_columns(data: Any, names: Sequence[str], *, identifiers: bool) -> dict[
     """
     if not names:
         return {}
-    arrays = read_columns(data, names).arrays
+    arrays = read_columns(data, names, as_published(data)).arrays
     return _texts(dict(zip(names, arrays, strict=True)), identifiers=identifiers)
 
 
@@ -83,7 +83,8 @@ def kept_beside(
     if both:
         msg = f"column {both[0]!r} of {argument('keep')} is masked; leave it out"
         raise InputError(msg)
-    columns = dict(zip(names, read_columns(data, names).arrays, strict=True))
+    arrays = read_columns(data, names, as_published(data)).arrays
+    columns = dict(zip(names, arrays, strict=True))
     _texts(columns, identifiers=identifiers)
     n, left = rows
     for name, column in columns.items():

@@ -9,6 +9,7 @@ Say = Callable[[Any], str]
 
 _LATEX = str.maketrans({
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
 })  # fmt: skip
 
@@ -40,7 +41,7 @@ def _text(value: object) -> str:
 
 
 def _whole(value: float | None) -> str:
-    return "--" if value is None else f"{value:g}"
+    return "--" if value is None else f"{value:.15g}"
 
 
 def _decimal(value: float | None) -> str:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal, NoReturn
 
 from cellveil.requests.option import Repeated, again, option
+from csp.published.marks import PRINTED
 
 _LONGEST = 20
 """Letters of a sign."""
+
+_NEAR = 0.75
+"""How alike a sign and the name of an office are, from 0 to 1, that one is taken for the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +88,9 @@ class House:
             _refuse(sign, "looks like a formula to a spreadsheet; choose another sign")
         if sign in ("0", "-", "\u2013"):
             _refuse(sign, "is read as zero; choose another sign")
+        near = get_close_matches(sign, PRINTED, 1, _NEAR)
+        if near and sign not in PRINTED and len(sign) > len("eia"):
+            _refuse(sign, f"looks like {near[0]!r}, whose sign it is not; write that, or another")
 
 
 def _refuse(sign: str, why: str) -> NoReturn:

@@ -17,7 +17,7 @@ _KINDS: dict[str, Kind] = {
 
 _WORKBOOKS = dict.fromkeys((".xls", ".xlsb"), "save it as .xlsx or .csv") | dict.fromkeys(
     (".xlsx", ".xlsm", ".ods"),
-    "the command line reads workbooks; in Python read the sheet with pandas and give the frame",
+    "save the sheet as .csv, or read it with pandas and give the frame",
 )
 """What to do with workbooks."""
 

@@ -279,6 +279,15 @@ def library_of(data: Any) -> str:
     return type(data).__module__.split(".")[0]
 
 
+def as_published(data: Any) -> tuple[()] | None:
+    """Return what `read_columns` takes for numbers where columns are published as they are.
+
+    What a text file declares as missing is missing then; where it declares nothing, NA is a text.
+    """
+    file = data.file if isinstance(data, WholeFile) else data
+    return () if isinstance(file, TextFile) and file.missing is not None else None
+
+
 def native_frame(data: Any) -> Any:
     """Frame inside a frame of narwhals; anything else as it is."""
     if library_of(data) != "narwhals":

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 from csp.exact import Ints, exact
-from csp.formats.delimited import TextFile
-from csp.tables.columns import WholeFile, column_names, named_columns, read_columns
+from csp.tables.columns import as_published, column_names, named_columns, read_columns
 from csp.tables.hierarchies.coding import missing_owner
 from csp.tables.microdata.repeats import repeats_note
 from csp.tables.units import is_missing
@@ -130,9 +129,7 @@ def read_attributes(
     In those named as numbers, text that is a number counts as the number. Elsewhere two texts are
     two published values, also if they write the same number.
     """
-    file = data.file if isinstance(data, WholeFile) else data
-    declared = isinstance(file, TextFile) and file.missing is not None
-    columns = read_columns(data, names, () if declared else None).arrays
+    columns = read_columns(data, names, as_published(data)).arrays
     if len(columns[0]) == 0:
         msg = "the file has no records"
         raise InputError(msg)

@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.tables.columns import column_names, named_columns, read_columns
+from csp.tables.columns import as_published, column_names, named_columns, read_columns
 from microagg.records import Records, read_records
 
 
@@ -87,7 +87,7 @@ def _whole(
         return data.columns, data.library
     known = [name for name in numbers if name in names]  # others are named as unknown later
     rest = [name for name in names if name not in known]
-    asked = ((known, known), (rest, None))
+    asked = ((known, known), (rest, as_published(data)))
     parts = [read_columns(data, *each) for each in asked if each[0] or not names]
     arrays = [array for part in parts for array in part.arrays]
     read = dict(zip([*known, *rest], arrays, strict=True))

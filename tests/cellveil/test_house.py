@@ -190,3 +190,10 @@ def test_linked_tables_have_a_sheet_of_their_own(tmp_path: Path) -> None:
         crossed, _ = read_public(tmp_path / "published" / f"{name}.xlsx", asked, quiet=True)
         assert told(listed) == told(crossed)
         assert crossed.pattern.any() == (name == "region-sector")
+
+
+@pytest.mark.parametrize("sign", ["desttis", "Destatis", "eurostatt", "statcam"])
+def test_a_mistyped_office_is_not_a_sign(sign: str) -> None:
+    with pytest.raises(InputError, match="looks like"):
+        House(mark=sign)
+    assert House(mark="kept").mark == "kept"

@@ -275,3 +275,21 @@ def test_without_the_library_nothing_is_begun(
     said = run(*KEPT, text, "-o", people.with_name(f"a{end}"), code=2)
     assert "pip install 'cellveil[stat]'" in said
     assert not people.with_name(f"a{end}").exists()
+
+
+def test_what_is_declared_as_missing_is_missing_beside_what_is_masked(
+    tmp_path: Path, end: str
+) -> None:
+    records = tmp_path / "a.csv"
+    records.write_text("age,inc,kids,reg\n20,1,1,N\n21,2,NA,N\n30,3,2,NA\n31,4,0,S\n")
+    to = tmp_path / f"b{end}"
+    kept = ["microdata", "microaggregate", records, "-k", "2", "--attributes", "age", "--keep",
+            "kids,reg", "--keep-identifiers"]  # fmt: skip
+    swapped = ["microdata", "swap", records, "-k", "2", "--quasi-identifiers", "age",
+               "--confidential", "inc"]  # fmt: skip
+    for asked in (kept, swapped):
+        run(*asked, "--na", "NA", "-o", to)
+        assert read(to)["kids"].isna().tolist() == [False, True, False, False]
+        assert read(to)["reg"].tolist() == ["N", "N", "", "S"]
+        run(*asked, "-o", to)
+        assert read(to)["kids"].tolist() == ["1", "NA", "2", "0"]

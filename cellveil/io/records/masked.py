@@ -25,7 +25,7 @@ from csp.formats.statistical import (
     statistical_library,
 )
 from csp.tables.codes import text_codes
-from csp.tables.columns import column_names, read_columns
+from csp.tables.columns import as_published, column_names, read_columns
 from csp.tables.cross.frames import columns_to_frame
 
 _PROGRAMS = {".dta": "Stata", ".sav": "SPSS"}
@@ -160,7 +160,7 @@ def _stood(source: Any, name: str, *, statistical: bool) -> dict[str, Any]:
     if statistical:
         column = statistical_columns(source, [name])[name]
         return dict(zip(text_codes(column), column.tolist(), strict=True))
-    column = read_columns(source, [name]).arrays[0]
+    column = read_columns(source, [name], as_published(source)).arrays[0]
     codes = dict(zip(text_codes(column), column.tolist(), strict=True))
     texts = [code for code, item in codes.items() if isinstance(item, str) and code]
     if not texts or not all(text.lstrip("-")[:1].isdigit() for text in texts):

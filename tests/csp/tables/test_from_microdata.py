@@ -453,7 +453,11 @@ def test_codes_are_no_values():
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(InputError, match=r"no file .*none\.csv"):
         Table.from_microdata(tmp_path / "none.csv", ["g"])
-    for end, mend in (("xlsx", "the frame"), ("xls", r"save it as \.xlsx"), ("doc", "convert")):
+    for end, mend in (
+        ("xlsx", "give the frame"),
+        ("xls", r"save it as \.xlsx"),
+        ("doc", "convert"),
+    ):
         other = tmp_path / f"a.{end}"
         other.write_text("g\n")
         with pytest.raises(InputError, match=rf"not a file of columns that can be read.*{mend}"):
