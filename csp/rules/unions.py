@@ -167,7 +167,7 @@ class _Shared:
     Attributes
     ----------
     apart : bool
-        Nobody does.
+        None does.
     whole : int or None
         Cell that is the sum of them and of others.
     parts : (p,) int64
@@ -180,7 +180,7 @@ class _Shared:
 
     @classmethod
     def of(cls, table: Table, relation: int | None) -> _Shared:
-        """Nobody does if the counts of contributors add up: in a relation, or in all."""
+        """None does if the counts of contributors add up: in a relation, or in all."""
         people = table.contributors
         if people is None:
             return cls(apart=True)
@@ -334,7 +334,7 @@ def _largest(side: Contributors, *, exact: bool) -> tuple[Ints, Ints | None]:
             more = np.minimum(more, side.total - side.top.sum(axis=1))
         sums += more.sum()
         np.subtract.at(sums, place.ravel(), more[np.nonzero(listed)[0]])
-        # So may somebody who is listed nowhere.
+        # So may one who is listed nowhere.
         sums = np.append(sums, np.full(k, more.sum()))
         who = np.append(who, np.full(k, -1))
     order = np.lexsort((who, -sums))[:k]

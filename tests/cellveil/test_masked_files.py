@@ -85,7 +85,7 @@ def test_a_masked_file_has_codes_dates_and_labels_of_its_source(people: Path, en
     assert found["ill"].isna().tolist() == PEOPLE["ill"].isna().tolist()
     told = getattr(pyreadstat, f"read_{end[1:]}")(to)[1]
     assert {n: label for n, label in told.column_names_to_labels.items() if label} == NAMES
-    # A code that nobody has is called after somebody here.
+    # The code that no record has is called after a person here.
     assert told.variable_value_labels == {"region": {1: "North", 2: "South"}, "ill": LABELS["ill"]}
 
 
@@ -151,7 +151,7 @@ def test_texts_of_numbers_become_numbers_and_codes_stay(
     }  # fmt: skip
     codes = {
         "zero": ["01", "2", "3"], "many": ["12345678901234567890", "1", "2"],
-        "word": ["1", "2", "x"], "nobody": ["", "", ""],
+        "word": ["1", "2", "x"], "empty": ["", "", ""],
     }  # fmt: skip
     columns = {name: [x.replace(".", mark) for x in some] for name, some in numbers.items()} | codes
     rows = [";".join(row) for row in ([*columns], *zip(*columns.values(), strict=True))]
@@ -163,7 +163,7 @@ def test_texts_of_numbers_become_numbers_and_codes_stay(
         values = [None if x != x else x for x in found[name]]
         assert values == [float(x) if x else None for x in some]
     for name, some in codes.items():
-        if name != "nobody":
+        if name != "empty":
             assert found[name].tolist() == some
 
 

@@ -481,7 +481,7 @@ def test_no_sum_passes_that_all_contributions_would_refuse(
     known: str,
     weights: list[Fraction] | None,
 ) -> None:
-    """Whoever is not among the largest, or not identified, may stand behind several cells."""
+    """Who is not among the largest, or not identified, may stand behind several cells."""
     if mode == "error":
         records = [(region, person, abs(amount)) for region, person, amount in records]
     region, person, amount = zip(*records, strict=True)
@@ -518,7 +518,7 @@ def test_no_sum_passes_that_all_contributions_would_refuse(
                 assert all(found[some] for some in found if base in some and {*some} <= {*most})
 
 
-def test_respondents_of_small_weights_are_not_nobody() -> None:
+def test_respondents_of_small_weights_are_counted() -> None:
     records = {"r": ["a", "b", "b"], "v": [5, 6, 7], "w": [0.4, 3, 4]}
     table = Table.from_microdata(records, ["r"], "v", weight="w")
     assert table.labels[0] == ("a",)
