@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Literal, NoReturn
 
 from cellveil.requests.option import Repeated, again, option
-from csp.published.marks import PRINTED
 
 _LONGEST = 20
 """Letters of a sign."""
@@ -88,6 +87,8 @@ class House:
             _refuse(sign, "looks like a formula to a spreadsheet; choose another sign")
         if sign in ("0", "-", "\u2013"):
             _refuse(sign, "is read as zero; choose another sign")
+        from csp.published.marks import PRINTED  # `cellveil doctor` must always start
+
         near = get_close_matches(sign, PRINTED, 1, _NEAR)
         if near and sign not in PRINTED and len(sign) > len("eia"):
             _refuse(sign, f"looks like {near[0]!r}, whose sign it is not; write that, or another")

@@ -353,7 +353,7 @@ def test_options_out_of_range_are_refused() -> None:
         ({"method": "magic"}, "not one of"),
         ({"time_limit": 0}, "must be a positive number of seconds"),
         ({"max_tables": 0}, "max_tables must be a whole number of at least 1"),
-        ({"draws": "3"}, "draws must be a whole number of at least 1, not '3'"),
+        ({"draws": "3"}, "draws must be a whole number.* '3'"),
         ({"method": "sample", "seed": -1}, "seed must be a whole number of at least 0"),
         ({"marks": np.ones(25, dtype=bool)}, "none at a published cell"),
     ):
