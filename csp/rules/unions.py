@@ -190,11 +190,11 @@ class _Shared:
             adds_up = not (table.relations @ counts).any()
             return cls(bool(adds_up if known else people.ids is None))
         members, factors = row_of(table.relations, relation)
-        apart = people.counted and not factors @ counts[members]
         for sign in (-1, 1):
             if (factors == sign).sum() == 1 and (factors == -sign).sum() == len(factors) - 1:
+                apart = people.counted and not factors @ counts[members]
                 return cls(apart, int(members[factors == sign][0]), members[factors == -sign])
-        return cls(apart)
+        return cls(apart=False)  # of several totals counts may add up by chance
 
 
 def _one_cell(table: Table, cells: Ints, shared: _Shared) -> Table:
@@ -219,7 +219,7 @@ def _merged(
 ) -> Contributors:
     """Contributors of a sum of cells: exactly, or as few and as large as they may be.
 
-    With `listed_only` the contributions are those that are listed, which are no larger.
+    With `listed_only` the contributions are those that are listed, and none that may be larger.
     """
     people = table.contributors
     assert people is not None

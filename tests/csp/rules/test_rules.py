@@ -518,6 +518,17 @@ def test_no_sum_passes_that_all_contributions_would_refuse(
                 assert all(found[some] for some in found if base in some and {*some} <= {*most})
 
 
+def test_counts_that_add_up_by_chance_say_nothing() -> None:
+    """In a relation of several totals: three people in each of A + B = C + D."""
+    top = np.array([[50, 20, 5], [60, 30, 4], [70, 40, 6], [40, 10, 3]])
+    ids = np.array([[1, 2, 3], [1, 2, 3], [1, 2, 3], [1, 2, 3]])
+    people = Contributors(np.full(4, 3), top.sum(axis=1), top, ids)
+    base = table_of([[50, 20, 5], [60, 30, 4], [70, 40, 6], [40, 10, 3]])
+    table = base.replace(relations=csr_array(np.array([[1, 1, -1, -1]])), contributors=people)
+    assert (table.relations @ table.values == 0).all()
+    assert union_sensitive(MinFrequency(5, width=1), table, [0, 1], 0)
+
+
 def test_respondents_of_small_weights_are_counted() -> None:
     records = {"r": ["a", "b", "b"], "v": [5, 6, 7], "w": [0.4, 3, 4]}
     table = Table.from_microdata(records, ["r"], "v", weight="w")
