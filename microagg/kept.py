@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from csp.errors import InputError, argument
 from csp.exact import Ints
 from csp.tables.codes import text_codes
-from csp.tables.columns import as_published, column_names, read_columns
+from csp.tables.columns import source_of
 
 
 def count_alone(values: Sequence[Any]) -> int:
@@ -30,7 +30,8 @@ def kept_columns(data: Any, names: Sequence[str], *, identifiers: bool) -> dict[
     """
     if not names:
         return {}
-    arrays = read_columns(data, names, as_published(data)).arrays
+    source = source_of(data)
+    arrays = source.read(names, source.as_they_stand).arrays
     return _texts(dict(zip(names, arrays, strict=True)), identifiers=identifiers)
 
 
@@ -78,12 +79,13 @@ def kept_beside(
             "as frame[['sector']], not their names alone"
         )
         raise InputError(msg)
-    names = column_names(data)
+    source = source_of(data)
+    names = source.names
     both = [name for name in names if name in masked]
     if both:
         msg = f"column {both[0]!r} of {argument('keep')} is masked; leave it out"
         raise InputError(msg)
-    arrays = read_columns(data, names, as_published(data)).arrays
+    arrays = source.read(names, source.as_they_stand).arrays
     columns = dict(zip(names, arrays, strict=True))
     _texts(columns, identifiers=identifiers)
     n, left = rows

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from os import PathLike
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from csp.errors import InputError, argument
-from csp.formats.delimited import TextFile
 from csp.names.calls import check_known
-from csp.tables.columns import WholeFile, column_names, read_columns, read_whole
+from csp.tables.columns import source_of
+from csp.tables.sources.files import WholeFile
+from csp.tables.sources.source import ColumnSource
 from microagg.checks.checking import anonymity
 from microagg.checks.result import Anonymity
 from microagg.comparisons.comparing import compared
@@ -152,7 +152,7 @@ def report(
     """
     file = _read_once(columns_of(masked))
     before = None if original is None else _read_once(columns_of(original))
-    known = column_names(file)
+    known = file.names
     who: Any = contributor
     if isinstance(contributor, str) and contributor not in known:
         who = _owners(before, contributor, rows)
@@ -169,17 +169,14 @@ def report(
     return MaskedReport(found, alike, others, linkage, unlinked, figures)
 
 
-def _read_once(data: Any) -> Any:
+def _read_once(source: ColumnSource) -> ColumnSource:
     """Columns of a file in memory, to be asked for again by each check and attack."""
-    if isinstance(data, (str, PathLike, TextFile)):
-        return read_whole(data)
-    if isinstance(data, WholeFile):
-        return data
-    names = column_names(data)
-    return dict(zip(names, read_columns(data, names).arrays, strict=True))
+    if isinstance(source, WholeFile):
+        return source
+    return source_of(dict(zip(source.names, source.read(source.names).arrays, strict=True)))
 
 
-def _numbers(original: Any, masked: Any) -> TwoFiles | None:
+def _numbers(original: ColumnSource, masked: ColumnSource) -> TwoFiles | None:
     """Columns of numbers that both files have, if there are any."""
     try:
         return read_two(original, masked, None)
@@ -187,13 +184,15 @@ def _numbers(original: Any, masked: Any) -> TwoFiles | None:
         return None
 
 
-def _owners(original: Any, contributor: str, rows: ArrayLike | None) -> Any:
+def _owners(
+    original: ColumnSource | None, contributor: str, rows: ArrayLike | None
+) -> NDArray[Any]:
     """Contributors of the masked records, from the original."""
     if original is None:
         msg = f"{argument('contributor', contributor)} is not a column of the masked file"
         raise InputError(msg)
-    check_known(argument("contributor"), [contributor], column_names(original), "columns")
-    column = read_columns(original, [contributor], ()).arrays[0]
+    check_known(argument("contributor"), [contributor], original.names, "columns")
+    column = original.read([contributor], ()).arrays[0]
     return column if rows is None else column[np.asarray(rows)]
 
 

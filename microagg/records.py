@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from csp.errors import InputError, argument
 from csp.exact import Bools, Floats, Ints
 from csp.names.calls import asked_as, check_choice, check_known, whole_number
-from csp.tables.codes import numbered_owners
-from csp.tables.columns import check_names, column_names, named_columns, read_columns
-from csp.tables.hierarchies.coding import missing_owner
+from csp.tables.columns import read_columns, records_source
+from csp.tables.hierarchies.coding import owner_numbers
 from csp.tables.microdata.repeats import repeats_note
+from csp.tables.sources.source import ColumnSource, check_names
 from csp.tables.units import MOST_DECIMALS, check_rounding
 from microagg.entries import (
     MISSING,
@@ -72,7 +72,7 @@ class Records:
     library : str
         "pandas", "polars" or "pyarrow" if the data came as such a frame, otherwise "".
     note : str
-        How a text file was read; see `csp.tables.columns.Columns`.
+        How a text file was read; see `csp.tables.sources.source.Columns`.
     index : pandas.Index or None
         Of the caller's frame, for frames that go back to the caller.
     contributor : (n,) int64 or None
@@ -255,6 +255,25 @@ class RecordsOptions:
     missing: str = "error"
     round: bool = False
 
+    def __post_init__(self) -> None:
+        """Refuse options that contradict each other.
+
+        Raises
+        ------
+        InputError
+        """
+        check_choice("missing", self.missing, MISSING)
+        check_apart(self.contributor, self.attributes)
+        if self.decimals is not None and not 0 <= self.decimals <= MOST_DECIMALS:
+            msg = f"{argument('decimals')} must be from 0 to {MOST_DECIMALS}, not {self.decimals}"
+            raise InputError(msg)
+        check_rounding(self.decimals, rounded=self.round)
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """Column of the contributors, if one is named."""
+        return (self.contributor,) if isinstance(self.contributor, str) else ()
+
 
 @asked_as(RecordsOptions)
 def read_records(asked: RecordsOptions) -> Records:
@@ -271,7 +290,9 @@ def read_records(asked: RecordsOptions) -> Records:
         something that is not a finite number (row and column named), or a record has no
         contributor.
     """
-    return _read(asked)
+    if isinstance(asked.data, Records):
+        return _some_of(asked.data, asked)
+    return _read(records_source(asked.data), asked)
 
 
 @asked_as(RecordsOptions)
@@ -280,54 +301,49 @@ def records_to_mask(asked: RecordsOptions) -> Records:
 
     If nobody says who a record belongs to, a column that may say it is noted; see `repeats_note`.
     """
-    data = asked.data
-    plain = isinstance(data, (Records, np.ndarray))
-    data = data if isinstance(data, Records) else named_columns(data)
-    records = _read(replace(asked, data=data))
-    if plain or records.contributor is not None:
+    if isinstance(asked.data, Records):
+        return _some_of(asked.data, asked)
+    source = records_source(asked.data)
+    records = _read(source, asked)
+    if isinstance(asked.data, np.ndarray) or records.contributor is not None:
         return records
     given = records.n if records.kept is None else records.kept.given
-    note = repeats_note(data, {*records.names, *asked.diverse}, given)
+    note = repeats_note(source, {*records.names, *asked.diverse}, given)
     return replace(records, notes=(note,)) if note else records
 
 
-def _read(asked: RecordsOptions) -> Records:
-    data, wanted, diverse = asked.data, asked.attributes, asked.diverse
-    contributor, decimals = asked.contributor, asked.decimals
-    check_choice("missing", asked.missing, MISSING)
-    check_apart(contributor, wanted)
-    own = (contributor,) if isinstance(contributor, str) else ()
-    if isinstance(data, Records):
-        check_known(argument("diverse"), diverse, tuple(data.by_name))
-        if wanted is None and (diverse or own):
-            wanted = [name for name in data.names if name not in (*diverse, *own)]
-        some = data if wanted is None else data.only(wanted)
-        check_names(own, list(data.by_name))
-        if more := {name: data.by_name[name] for name in diverse if name not in some.by_name}:
-            some = replace(some, others={**some.others, **more})
-        return _owned(some, contributor, data.by_name)
-    if decimals is not None and not 0 <= decimals <= MOST_DECIMALS:
-        msg = f"{argument('decimals')} must be from 0 to {MOST_DECIMALS}, not {decimals}"
-        raise InputError(msg)
-    check_rounding(decimals, rounded=asked.round)
-    data = named_columns(data)
+def _some_of(records: Records, asked: RecordsOptions) -> Records:
+    """Choose some attributes of records that have been read, perhaps with another contributor."""
+    diverse, own, wanted = asked.diverse, asked.own, asked.attributes
+    check_known(argument("diverse"), diverse, tuple(records.by_name))
+    if wanted is None and (diverse or own):
+        wanted = [name for name in records.names if name not in (*diverse, *own)]
+    some = records if wanted is None else records.only(wanted)
+    check_names(own, list(records.by_name))
+    if more := {name: records.by_name[name] for name in diverse if name not in some.by_name}:
+        some = replace(some, others={**some.others, **more})
+    return _owned(some, asked.contributor, records.by_name)
+
+
+def _read(source: ColumnSource, asked: RecordsOptions) -> Records:
+    wanted, diverse, own, decimals = asked.attributes, asked.diverse, asked.own, asked.decimals
     if diverse or wanted is None:
-        known = column_names(data)
-        check_known(argument("diverse"), diverse, known)
-        wanted = [n for n in known if n not in (*diverse, *own)] if wanted is None else wanted
+        check_known(argument("diverse"), diverse, source.names)
+        if wanted is None:
+            wanted = [name for name in source.names if name not in (*diverse, *own)]
     names = _checked_names(wanted)
     every = tuple(dict.fromkeys((*names, *diverse, *own)))
-    found = read_columns(data, every, names)
+    found = source.read(every, names)
     columns = dict(zip(every, found.arrays, strict=True))
     records = Records(
         names, found.arrays[: len(names)], decimals, found.library, found.note,
-        getattr(data, "index", None) if found.library == "pandas" else None,
+        source.index,
         others={name: columns[name] for name in diverse if name not in names},
     )  # fmt: skip
     if records.n == 0:
         msg = "the data has no records; give at least one"
         raise InputError(msg)
-    records = _owned(records, contributor, columns)
+    records = _owned(records, asked.contributor, columns)
     if asked.missing != "error":
         records = _with_gaps(records, drop=asked.missing == "drop")
     if asked.round and decimals is not None:
@@ -389,10 +405,7 @@ def _owned(
                 "name of a column, or one identifier for each record"
             )
             raise InputError(msg)
-    _, number, gap = numbered_owners(column)
-    if gap >= 0:
-        raise missing_owner(gap + 1, name)
-    number = np.asarray(number, np.int64)
+    number = owner_numbers(column, name)
     number.flags.writeable = False
     return replace(records, contributor=number, notes=())
 

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from csp.errors import InputError
 from csp.exact import Bools
 from csp.tables.codes import numbered_codes, text_codes
-from csp.tables.columns import column_names, library_of, named_columns, native_frame, read_columns
+from csp.tables.columns import column_names, named_columns, read_columns
 from csp.tables.hierarchies.orders import category_orders
+from csp.tables.sources.frames import library_of, native_frame
 from csp.tables.units import is_gap
 
 _NUMBER = re.compile(r"[+-]?[.,]?[0-9]")

@@ -15,11 +15,11 @@ from csp.names.calls import states
 from csp.responses import rules_for_counts
 from csp.rules import Manual, Rule
 from csp.tables.codes import numbered_codes
-from csp.tables.columns import native_frame
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.orders import in_order
 from csp.tables.hierarchies.totals import total_codes
 from csp.tables.microdata.repeats import EACH, repeats_note
+from csp.tables.sources.frames import native_frame
 from csp.tables.table import Table
 
 

@@ -34,7 +34,7 @@ from csp.rules.base import parts_of
 from csp.rules.concentration import Concentration
 from csp.tables import argus
 from csp.tables.codes import Labels, text_codes
-from csp.tables.columns import WholeFile, column_names, read_columns
+from csp.tables.columns import column_names, read_columns
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.orders import InOrder
 from csp.tables.hierarchies.totals import DEFAULT, total_codes
@@ -42,6 +42,7 @@ from csp.tables.link import link
 from csp.tables.microdata.contributions import Stage
 from csp.tables.microdata.repeats import telling_names
 from csp.tables.patterns import STATUS, as_pattern
+from csp.tables.sources.files import WholeFile
 from csp.tables.table import Table
 
 LOOKED_AT = 20_000_000

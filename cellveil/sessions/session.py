@@ -35,7 +35,8 @@ from csp.responses import protect_responses, rules_for_counts
 from csp.rules import Rule
 from csp.solve.result import SearchOptions
 from csp.tables.codes import text_codes
-from csp.tables.columns import column_names, named_columns, native_frame, read_columns
+from csp.tables.columns import column_names, named_columns, read_columns
+from csp.tables.sources.frames import native_frame
 from csp.tables.table import Table
 
 

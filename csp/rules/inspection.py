@@ -19,9 +19,10 @@ from csp.exact import Bools, Ints
 from csp.names.calls import check_choice
 from csp.rules.base import Rule, as_rule, is_count_table, numbers_of
 from csp.tables.codes import numbered_codes
-from csp.tables.columns import check_names, column_names, read_columns
+from csp.tables.columns import column_names, read_columns
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.microdata.repeats import repeats_note
+from csp.tables.sources.source import check_names
 from csp.tables.table import Table
 from csp.tables.units import column_units, is_gap
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 from csp.exact import Ints, exact
-from csp.tables.columns import as_published, column_names, named_columns, read_columns
+from csp.tables.columns import records_source, source_of
 from csp.tables.hierarchies.coding import missing_owner
 from csp.tables.microdata.repeats import repeats_note
 from csp.tables.units import is_missing
@@ -84,11 +84,11 @@ def read_published(
 ) -> Published:
     """Read quasi-identifiers, by default all others, confidential attributes, and contributors."""
     plain = isinstance(data, np.ndarray)
-    data = named_columns(data)
+    source = records_source(data)
     hidden = _listed(confidential, "confidential")
     own = (contributor,) if isinstance(contributor, str) else ()
     if quasi_identifiers is None:
-        keys = tuple(name for name in column_names(data) if name not in (*hidden, *own))
+        keys = tuple(name for name in source.names if name not in (*hidden, *own))
     else:
         keys = _listed(quasi_identifiers, "quasi_identifiers")
     both = [name for name in keys if name in hidden]
@@ -103,7 +103,7 @@ def read_published(
             role = "confidential" if name in hidden else "quasi-identifier"
             msg = f"{name!r} is named as {role} and as contributor; choose one role"
             raise InputError(msg)
-    found = read_attributes(data, [*keys, *hidden, *own], numbers=hidden)
+    found = read_attributes(source, [*keys, *hidden, *own], numbers=hidden)
     n, people = len(found[0].codes), _by_text(found[-1]) if own else None
     if contributor is not None and people is None:
         people = _by_text(read_attributes({"contributor": contributor}, ["contributor"])[0])
@@ -116,7 +116,7 @@ def read_published(
     if people is not None and people.gaps:
         raise missing_owner(int(np.argmax(people.codes < 0)) + 1, people.name)
     asks = noted and people is None and not plain
-    note = repeats_note(data, {*keys, *hidden}, n) if asks else ""
+    note = repeats_note(source, {*keys, *hidden}, n) if asks else ""
     codes = None if people is None else people.codes
     return Published(found[: len(keys)], found[len(keys) : len(keys) + len(hidden)], codes, note)
 
@@ -129,7 +129,8 @@ def read_attributes(
     In those named as numbers, text that is a number counts as the number. Elsewhere two texts are
     two published values, also if they write the same number.
     """
-    columns = read_columns(data, names, as_published(data)).arrays
+    source = source_of(data)
+    columns = source.read(names, source.as_they_stand).arrays
     if len(columns[0]) == 0:
         msg = "the file has no records"
         raise InputError(msg)

@@ -13,14 +13,10 @@ from csp.errors import InputError, argument
 from csp.exact import Floats
 from csp.formats.delimited import TextFile
 from csp.names.calls import check_known
-from csp.tables.columns import (
-    LIBRARIES,
-    column_names,
-    library_of,
-    named_columns,
-    read_columns,
-    read_whole,
-)
+from csp.tables.columns import records_source, source_of
+from csp.tables.sources.files import read_whole
+from csp.tables.sources.frames import LIBRARIES, library_of
+from csp.tables.sources.source import ColumnSource
 from microagg.entries import filled, floats_of, gaps_of
 from microagg.partitions.partition import MaskedFile
 from microagg.records import Records
@@ -62,14 +58,12 @@ def read_two(original: Any, masked: Any, attributes: Sequence[str] | None) -> Tw
     files = {"original": columns_of(original), "masked file": columns_of(masked)}
     names: Sequence[str]
     if attributes is None:
-        there = set(column_names(files["masked file"]))
-        names = [name for name in column_names(files["original"]) if name in there]
+        there = set(files["masked file"].names)
+        names = [name for name in files["original"].names if name in there]
     else:
         names = tuple(dict.fromkeys(attributes))
         for which, file in files.items():
-            check_known(
-                argument("attributes"), names, column_names(file), f"columns of the {which}"
-            )
+            check_known(argument("attributes"), names, file.names, f"columns of the {which}")
     left_out: dict[str, str] = {}
     kept = []
     found: dict[str, list[Floats]] = {which: [] for which in files}
@@ -96,21 +90,21 @@ def read_two(original: Any, masked: Any, attributes: Sequence[str] | None) -> Tw
     return TwoFiles(tuple(kept), tuple(left_out), one, two, library if library in LIBRARIES else "")
 
 
-def columns_of(data: Any) -> Any:
+def columns_of(data: Any) -> ColumnSource:
     """Make data ready to be asked for its names and columns."""
     if isinstance(data, MaskedFile):
-        return data.to_columns()
+        return source_of(data.to_columns())
     if isinstance(data, Records):
         values = data.floats if data.gaps is None else np.where(data.gaps, np.nan, data.floats)
-        return {**data.others, **dict(zip(data.names, values.T, strict=True))}
+        return source_of({**data.others, **dict(zip(data.names, values.T, strict=True))})
     if isinstance(data, (str, PathLike, TextFile)):
         return read_whole(data)
-    return named_columns(data)
+    return records_source(data)
 
 
-def _numbers(file: Any, name: str, which: str) -> Floats:
+def _numbers(file: ColumnSource, name: str, which: str) -> Floats:
     try:
-        column = read_columns(file, [name], [name]).arrays[0]
+        column = file.read([name], [name]).arrays[0]
         gaps = gaps_of(column)
         numbers = floats_of(filled(column, gaps, name), name).copy()
     except InputError as error:

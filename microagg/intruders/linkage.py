@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from csp.errors import InputError, phrase
 from csp.exact import Bools, Floats, Ints, exact
 from csp.names.calls import check_choice, whole_number
-from csp.tables.columns import column_names, named_columns
+from csp.tables.columns import records_source
 from csp.tables.cross.frames import columns_to_frame
 from microagg.partitions.means import in_clusters
 from microagg.partitions.partition import MaskedFile
@@ -261,7 +261,7 @@ def read_pair(
 
     Each attribute must be published for every record.
     """
-    whole = original if isinstance(original, Records) else named_columns(original)
+    whole = original if isinstance(original, Records) else records_source(original)
     known = read_records(whole, attributes)
     if isinstance(masked, MaskedFile):
         if masked.suppressed_cells:
@@ -273,7 +273,7 @@ def read_pair(
         masked = masked.to_columns()
     elif isinstance(masked, (np.ndarray, list, tuple)):
         array = np.asarray(masked)
-        every = whole.names if isinstance(whole, Records) else column_names(whole)
+        every = whole.names
         columns = every if array.shape[-1] == len(every) else known.names
         if array.ndim != 2 or array.shape[1] != len(columns):
             msg = (

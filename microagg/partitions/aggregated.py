@@ -12,7 +12,7 @@ import numpy as np
 from csp.errors import InputError, argument
 from csp.exact import Floats
 from csp.names.calls import check_choice
-from csp.tables.columns import named_columns, read_columns
+from csp.tables.columns import read_columns, records_source
 from microagg.entries import floats_of
 from microagg.partitions.means import cluster_means, in_clusters
 from microagg.partitions.partition import Partition, records_of
@@ -93,7 +93,7 @@ def _weights_of(X: Any, weight: str | Sequence[Any], partition: Partition) -> Fl
         if isinstance(X, Records):
             msg = f"{argument('weight', weight)}: Records have no such column; give the numbers"
             raise InputError(msg)
-        column = read_columns(named_columns(X), [name], [name]).arrays[0]
+        column = records_source(X).read([name], [name]).arrays[0]
     else:
         name = "weight"
         column = read_columns({name: weight}, [name]).arrays[0]

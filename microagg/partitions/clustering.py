@@ -9,7 +9,7 @@ from typing import Any, Unpack
 from csp.errors import OutOfTime, argument
 from csp.exact import Floats, Ints
 from csp.names.calls import check_choice, check_known
-from csp.tables.columns import column_names, named_columns
+from csp.tables.columns import records_source
 from microagg.partitions import methods as ways
 from microagg.partitions.contributors import joined_to_k
 from microagg.partitions.methods import cluster_methods
@@ -256,8 +256,8 @@ def _read(asked: Asking) -> tuple[Records, tuple[str, ...]]:
     keys = keys_of(asked.within, asked.attributes, asked.contributor)
     data = asked.data
     if keys and not isinstance(data, Records):
-        data = named_columns(data)
-        check_known(argument("within"), keys, column_names(data), "columns")
+        data = records_source(data)
+        check_known(argument("within"), keys, data.names, "columns")
     records = records_to_mask(
         data, asked.attributes, diverse=keys, decimals=asked.decimals,
         contributor=asked.contributor, missing=asked.missing,

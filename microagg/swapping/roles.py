@@ -9,7 +9,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.tables.columns import as_published, column_names, named_columns, read_columns
+from csp.tables.columns import records_source
+from csp.tables.sources.source import ColumnSource
 from microagg.records import Records, read_records
 
 
@@ -38,8 +39,8 @@ class Roles:
 
         Columns without a part may hold anything.
         """
-        given = data if isinstance(data, Records) else named_columns(data)
-        names = given.names if isinstance(given, Records) else column_names(given)
+        given = data if isinstance(data, Records) else records_source(data)
+        names = given.names
         if quasi is None and confidential is None:
             msg = "name the quasi-identifiers or the confidential attributes; both are missing"
             raise InputError(msg)
@@ -63,7 +64,7 @@ class Roles:
         columns, library = _whole(given, names, (*parts[0], *parts[1]))
         records = read_records(dict(zip(names, columns, strict=True)), (*parts[0], *parts[1]))
         if library == "pandas":
-            records = replace(records, index=getattr(data, "index", None))
+            records = replace(records, index=given.index)
         return cls(names, columns, records, parts[0], parts[1], library)
 
     @property
@@ -77,7 +78,7 @@ class Roles:
 
 
 def _whole(
-    data: Any, names: Sequence[str], numbers: Sequence[str]
+    data: Records | ColumnSource, names: Sequence[str], numbers: Sequence[str]
 ) -> tuple[tuple[NDArray[Any], ...], str]:
     """All columns of some data, and the library of its frame.
 
@@ -87,8 +88,8 @@ def _whole(
         return data.columns, data.library
     known = [name for name in numbers if name in names]  # others are named as unknown later
     rest = [name for name in names if name not in known]
-    asked = ((known, known), (rest, as_published(data)))
-    parts = [read_columns(data, *each) for each in asked if each[0] or not names]
+    asked = ((known, known), (rest, data.as_they_stand))
+    parts = [data.read(*each) for each in asked if each[0] or not names]
     arrays = [array for part in parts for array in part.arrays]
     read = dict(zip([*known, *rest], arrays, strict=True))
     return tuple(read[name] for name in names), parts[0].library

@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from cellveil.cli.app import app
-from csp.tables import columns
+from csp.tables.sources import files
 
 HEAD = ["age", "income", "debt", "illness"]
 
@@ -148,9 +148,9 @@ def test_attacks_read_each_file_once(people: Path, tmp_path: Path) -> None:
     masked = tmp_path / "masked.csv"
     masked.write_text(people.read_text())
     words = ("--confidential", "illness", "--original", people)
-    with mock.patch("csp.tables.columns._raw", wraps=columns._raw) as reading:
+    with mock.patch("csp.tables.sources.files.open_text", wraps=files.open_text) as reading:
         assert run("attack", masked, *words).exit_code == 1
-    assert Counter(call.args[0].path for call in reading.call_args_list) == {masked: 1, people: 1}
+    assert Counter(call.args[1].path for call in reading.call_args_list) == {masked: 1, people: 1}
 
 
 def test_attacks_count_what_is_certain(tmp_path: Path) -> None:

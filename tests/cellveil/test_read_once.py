@@ -12,7 +12,8 @@ import csp
 from cellveil.io.inputs import read_table
 from cellveil.io.sheets.reading import Sheet, open_sheet
 from cellveil.requests.source import Source
-from csp.tables.columns import WholeFile, column_names, read_columns, read_whole
+from csp.tables.columns import column_names, read_columns
+from csp.tables.sources.files import WholeFile, read_whole
 
 ROWS = [(f"r{i % 3}", f"{2020 + i % 2}", f"f{i}", f"{10 * i + 5},{i % 7}") for i in range(30)]
 FRAME = pd.DataFrame(ROWS, columns=["region", "year", "firm", "pay"])

@@ -14,7 +14,8 @@ from cellveil.io.sheets.reading import Sheet, open_sheet
 from cellveil.requests.publication import Publication
 from cellveil.requests.source import Source, is_workbook
 from csp.release.release import Release
-from csp.tables.columns import WholeFile, column_names, read_columns, read_whole
+from csp.tables.columns import column_names, read_columns
+from csp.tables.sources.files import WholeFile, read_whole
 from csp.tables.table import Table
 
 

@@ -25,7 +25,7 @@ from csp.formats.statistical import (
     statistical_library,
 )
 from csp.tables.codes import text_codes
-from csp.tables.columns import as_published, column_names, read_columns
+from csp.tables.columns import source_of
 from csp.tables.cross.frames import columns_to_frame
 
 _PROGRAMS = {".dta": "Stata", ".sav": "SPSS"}
@@ -139,7 +139,7 @@ def _with_labels(columns: dict[str, list[Any]], source: Any) -> tuple[dict[str, 
     """Columns with the codes of their source, and its labels that still apply."""
     statistical = isinstance(source, TextFile) and kind_of(source.path) == "statistical"
     labels = statistical_labels(source) if statistical else Labels()
-    names = () if source is None else column_names(source)
+    names = () if source is None else source_of(source).names
     own = labels.codes if statistical and not source.labels else {}  # else they are the codes
     codes = {}
     for name in columns:
@@ -160,13 +160,14 @@ def _stood(source: Any, name: str, *, statistical: bool) -> dict[str, Any]:
     if statistical:
         column = statistical_columns(source, [name])[name]
         return dict(zip(text_codes(column), column.tolist(), strict=True))
-    column = read_columns(source, [name], as_published(source)).arrays[0]
+    given = source_of(source)
+    column = given.read([name], given.as_they_stand).arrays[0]
     codes = dict(zip(text_codes(column), column.tolist(), strict=True))
     texts = [code for code, item in codes.items() if isinstance(item, str) and code]
     if not texts or not all(text.lstrip("-")[:1].isdigit() for text in texts):
         return codes
     try:
-        numbers = read_columns(source, [name], [name]).arrays[0].tolist()
+        numbers = given.read([name], [name]).arrays[0].tolist()
         pairs = dict(zip(text_codes(column), numbers, strict=True))
         known = {text: float(pairs[text]) for text in texts}
     except (InputError, ValueError, TypeError):  # texts, then

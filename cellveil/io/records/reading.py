@@ -10,7 +10,7 @@ from cellveil.io.sheets.reading import open_sheet
 from cellveil.render.screen import say
 from cellveil.requests.source import Written, is_workbook
 from csp.formats.kinds import kind_of
-from csp.tables.columns import read_whole
+from csp.tables.sources.files import read_whole
 
 
 def record_files(*paths: Path, written: Written, whole: bool = False) -> list[Any]:

@@ -15,8 +15,8 @@ from cellveil.io.excel import HIERARCHIES
 from cellveil.io.sheets.open_document import letters
 from cellveil.io.sheets.pages import MOST_ROWS, Page, opened
 from csp.published.entries import sign_of
-from csp.tables.columns import check_names
 from csp.tables.hierarchies.hierarchy import Hierarchy
+from csp.tables.sources.source import check_names
 
 _TOLD = 10_000
 """Rows between two words about how far the reading is."""

@@ -13,8 +13,8 @@ from csp.errors import InputError
 from csp.exact import Ints
 from csp.names.calls import check_choice
 from csp.tables.codes import Labels
-from csp.tables.columns import LIBRARIES
 from csp.tables.cross.layout import Labelled
+from csp.tables.sources.frames import LIBRARIES
 
 
 def dimension_columns(

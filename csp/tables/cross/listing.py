@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from csp.errors import InputError
 from csp.exact import Bools
 from csp.tables.codes import text_codes
-from csp.tables.columns import library_of
+from csp.tables.sources.frames import library_of
 from csp.tables.units import is_gap
 
 _ALL = "All"

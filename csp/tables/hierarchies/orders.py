@@ -11,7 +11,8 @@ import numpy as np
 from csp.formats.delimited import TextFile
 from csp.formats.statistical import statistical_labels
 from csp.tables.codes import text_codes
-from csp.tables.columns import WholeFile, library_of
+from csp.tables.sources.files import WholeFile
+from csp.tables.sources.frames import library_of
 
 
 class InOrder(dict[str, Any]):

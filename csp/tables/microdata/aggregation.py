@@ -24,13 +24,16 @@ from csp.formats.formulas import kept_from_formulas
 from csp.formats.kinds import kind_of
 from csp.formats.marks import undeclared_na, with_points
 from csp.formats.parquet import connected, open_parquet
-from csp.tables.columns import check_names, file_note, is_ibis, is_relation, plain_relation
 from csp.tables.hierarchies.coding import negative_value, weight_not_positive
 from csp.tables.memory import size_text, taken_memory
 from csp.tables.microdata.contributions import Stage, Wanted, check_weights
 from csp.tables.microdata.duckdb_records import Source, Units, literal, trimmed
 from csp.tables.microdata.grouping import Found, Tally
 from csp.tables.microdata.records import Records
+from csp.tables.sources.files import file_note
+from csp.tables.sources.frames import is_ibis
+from csp.tables.sources.relations import is_relation, plain_relation
+from csp.tables.sources.source import check_names
 
 _LEAST = 300 * 2**20
 """Bytes beyond what the process holds already without which nothing can be done."""

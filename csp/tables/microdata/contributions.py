@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
 from csp.exact import Bools, Ints
-from csp.tables.codes import numbered_owners
 from csp.tables.hierarchies.coding import (
     Finder,
     check_repeats,
     first_row,
-    missing_owner,
     missing_value,
     negative_value,
+    owner_numbers,
     positions_of,
     read_codes,
     weight_not_positive,
@@ -45,7 +44,7 @@ class Stage:
         Batches that are done, of how many; 0 of 0 where nothing is counted.
     note : str
         How a text file was read, where that was found from the file; see
-        `csp.tables.columns.Columns`.
+        `csp.tables.sources.source.Columns`.
     """
 
     words: str
@@ -198,9 +197,7 @@ def records_of(columns: Mapping[str, NDArray[Any]], wanted: Wanted) -> tuple[Rec
             raise weight_not_positive(int(np.argmax(weight <= 0)) + 1, wanted.weight)
     owner = None
     if wanted.contributor is not None:
-        _, owner, gap = numbered_owners(columns[wanted.contributor])
-        if gap >= 0:
-            raise missing_owner(gap + 1, wanted.contributor)
+        owner = owner_numbers(columns[wanted.contributor], wanted.contributor)
         if wanted.weight is not None:
             check_weights(owner, weight, wanted, rows=True)
     return Records(np.zeros(n, np.int64), amount, weight, weight_scale, owner), scale

@@ -63,7 +63,7 @@ class Source:
     ordered : bool
         Whether the records come in the same order whenever they are read, as those of a file do.
     note : str
-        How a text file was read; see `csp.tables.columns.Columns`.
+        How a text file was read; see `csp.tables.sources.source.Columns`.
     """
 
     relation: Any

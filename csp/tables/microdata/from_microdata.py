@@ -14,7 +14,7 @@ from csp.formats.layout import Metadata
 from csp.names.calls import check_choice, check_known, whole_number
 from csp.tables.argus import hierarchies as declared
 from csp.tables.cells import T
-from csp.tables.columns import is_ibis, is_relation, native_frame, read_columns
+from csp.tables.columns import read_columns
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.orders import category_orders
 from csp.tables.hierarchies.totals import check_leaves, dimension_names, total_codes
@@ -34,6 +34,8 @@ from csp.tables.microdata.options import MicrodataOptions
 from csp.tables.microdata.partitioned import has_workers
 from csp.tables.microdata.repeats import EACH, repeating_identifier
 from csp.tables.microdata.workers import aggregated_by_workers
+from csp.tables.sources.frames import is_ibis, native_frame
+from csp.tables.sources.relations import is_relation
 from csp.tables.units import check_rounding
 
 NEGATIVE = ("error", "abs", "shift", "split")

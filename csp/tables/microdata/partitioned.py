@@ -11,7 +11,8 @@ from typing import Any, Protocol
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.tables.columns import check_names, library_of
+from csp.tables.sources.frames import library_of
+from csp.tables.sources.source import check_names
 
 _FEW = 8
 """Number of answers of partitions that are joined to one."""

@@ -8,17 +8,16 @@ a contributor, a note therefore names a column that may hold them.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from os import PathLike
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csp.errors import InputError
-from csp.formats.delimited import TextFile
 from csp.tables.codes import numbered_owners
-from csp.tables.columns import LIBRARIES, WholeFile, column_names, library_of, read_columns
+from csp.tables.columns import source_of
+from csp.tables.sources.source import ColumnSource
 
 EACH = "each record counts as one contributor"
 """What is said where none is named."""
@@ -83,13 +82,15 @@ def repeating_identifier(data: Any, apart: Collection[str], records: int) -> str
     -------
     str or None
     """
-    path = isinstance(data, (str, PathLike, TextFile))
-    if records > _MOST or not (path or isinstance(data, (Mapping, WholeFile)) or _at_hand(data)):
+    if records > _MOST:
         return None
-    names = [name for name in column_names(data) if name not in apart]
+    source = source_of(data)
+    if source.place == "elsewhere":
+        return None
+    names = [name for name in source.names if name not in apart]
     telling = telling_names(names)
-    others = [] if path else [name for name in names if name not in telling]
-    for name, column in _read(data, [*telling, *others][:_WIDEST]):
+    others = [] if source.place == "file" else [name for name in names if name not in telling]
+    for name, column in _read(source, [*telling, *others][:_WIDEST]):
         if _identifies(column, telling=name in telling):
             return name
     return None
@@ -100,14 +101,10 @@ def telling_names(names: Sequence[str]) -> list[str]:
     return [name for name in names if isinstance(name, str) and _is_telling(name)]
 
 
-def _at_hand(data: Any) -> bool:
-    return library_of(data) in LIBRARIES and not hasattr(data, "collect")
-
-
-def _read(data: Any, names: list[str]) -> Iterator[tuple[str, NDArray[Any]]]:
+def _read(source: ColumnSource, names: list[str]) -> Iterator[tuple[str, NDArray[Any]]]:
     for name in names:
         try:
-            yield name, read_columns(data, [name], ()).arrays[0]
+            yield name, source.read([name], ()).arrays[0]
         except InputError:  # it is not asked for, so what is wrong with it is nobody's trouble
             continue
 

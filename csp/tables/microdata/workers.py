@@ -23,13 +23,14 @@ from numpy.typing import NDArray
 from csp.errors import InputError, argument
 from csp.exact import MAX_VALUE, Bools
 from csp.tables.codes import numbered_codes, numbered_owners
-from csp.tables.columns import library_of, read_columns
+from csp.tables.columns import read_columns
 from csp.tables.contributors import Contributors
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.microdata.contributions import Stage, Wanted, check_weights, records_of
 from csp.tables.microdata.grouping import Found, Partial, Tally
 from csp.tables.microdata.partitioned import COLUMNS, partitioned, refusing
 from csp.tables.microdata.records import MAX_BATCH, Records
+from csp.tables.sources.frames import library_of
 from csp.tables.units import NotUnits, to_units
 
 _STEP = 4096

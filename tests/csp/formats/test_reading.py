@@ -288,13 +288,13 @@ def test_errors_of_the_reader_quote_no_data(tmp_path: Path) -> None:
 def test_a_file_beyond_memory_is_not_called_damaged(tmp_path, monkeypatch) -> None:
     import duckdb
 
-    from csp.tables import columns as module
+    from csp.tables.sources import files
 
     def full(*words: object) -> None:
         msg = "failed to allocate"
         raise duckdb.OutOfMemoryException(msg)
 
-    monkeypatch.setattr(module, "_from_relation", full)
+    monkeypatch.setattr(files, "fetched", full)
     with pytest.raises(InputError, match="does not fit into memory"):
         columns(put(tmp_path / "a.csv", "r,v\nN,2\n"))
 

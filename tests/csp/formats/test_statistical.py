@@ -18,7 +18,8 @@ from cellveil.cli.app import app
 from csp import InputError, Table, inspect
 from csp.formats.delimited import TextFile
 from csp.tables.codes import text_codes
-from csp.tables.columns import column_names, read_columns, read_whole
+from csp.tables.columns import column_names, read_columns
+from csp.tables.sources.files import read_whole
 
 pd = pytest.importorskip("pandas")
 pyreadstat = pytest.importorskip("pyreadstat")

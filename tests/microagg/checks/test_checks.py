@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from csp import InputError
 from csp.formats.delimited import TextFile
-from csp.tables.columns import read_whole
+from csp.tables.sources.files import read_whole
 from microagg.checks import (
     anonymity,
     is_k_anonymous,
