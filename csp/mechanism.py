@@ -535,6 +535,9 @@ class Protected(metaclass=Guided):
 # Share of a time limit that the search leaves to the last audit.
 _LAST_AUDIT = 0.15
 
+# Seconds for intervals after an interrupt: who pressed Ctrl-C waits for the answer.
+_PATIENCE = 5.0
+
 
 def protect_table(
     mechanism: Mechanism, table: Table, *, keep: Release | None = None,
@@ -591,6 +594,8 @@ def _protect(
     judged = found.audit
     if judged is None or (judged.certificate.pattern != found.pattern).any():
         judged = judge(problem, found.pattern, integer=integer, clock=clock)
+    if found.stopped == "interrupt":
+        clock = clock.within(_PATIENCE)
     try:
         if options.get("progress") is not None:
             hidden = int(found.pattern.sum())

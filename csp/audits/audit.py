@@ -244,9 +244,11 @@ def follow(
             raise
         cut_short = "interrupt"
     violations = [*judged.violations, *misplaced(problem, pattern)]
+    # What one who knows a cell cannot rule out, an outsider cannot either.
+    known = _shown(judged, informed=True)
     for p in np.flatnonzero(problem.primary & pattern).tolist():
-        if all(short_of_levels(problem, p, *pair) for pair in proved[p]):
-            violations += short_of_levels(problem, p, *proved[p][0])
+        if all(short_of_levels(problem, p, *pair) for pair in known[p]):
+            violations += short_of_levels(problem, p, *known[p][0])
     several = problem.singletons is not None
     kept = [c for c in judged.certificate if several or c.known or c.cell not in ends]
     claims = (*(c for pair in ends.values() for c in pair), *kept)
@@ -344,17 +346,22 @@ def verified(
     )  # fmt: skip
 
 
-def _shown(judged: Audit) -> dict[int, list[tuple[Claim, Claim]]]:
-    """Pairs of lower and upper claims against an outsider, in the order of the certificate."""
-    sides: dict[tuple[int, int], list[Claim]] = {}
+def _shown(judged: Audit, *, informed: bool = False) -> dict[int, list[tuple[Claim, Claim]]]:
+    """Pairs of lower and upper claims against an outsider, in the order of the certificate.
+
+    `informed` adds those against attackers who know some cells, of one knowledge each.
+    """
+    sides: dict[tuple[int, tuple[int, ...], int], list[Claim]] = {}
     for claim in judged.certificate:
-        if not claim.known:
-            sides.setdefault((claim.cell, claim.sign), []).append(claim)
-    return {
-        cell: list(zip(lower, sides.get((cell, 1), ()), strict=False))
-        for (cell, sign), lower in sides.items()
-        if sign < 0
-    }
+        if informed or not claim.known:
+            sides.setdefault((claim.cell, tuple(claim.known), claim.sign), []).append(claim)
+    pairs: dict[int, list[tuple[Claim, Claim]]] = {}
+    for (cell, knows, sign), lower in sides.items():
+        if sign < 0:
+            pairs.setdefault(cell, []).extend(
+                zip(lower, sides.get((cell, knows, 1), ()), strict=False)
+            )
+    return pairs
 
 
 def _unions(

@@ -37,9 +37,12 @@ def unprotectable(problem: Problem, result: Audit) -> Unprotectable:
     cell = violation.cells[0]
     known = violation.cells[1:] if violation.kind == "singleton" else ()
     claims = [c for c in result.certificate if c.cell == cell and c.known == tuple(known)]
-    rows = sorted({int(r) for c in claims for r in c.rows})
+    own = set(table.relations.tocsc()[:, [cell]].indices.tolist())
+    # A reader looks at the cell's own relations first.
+    rows = sorted({int(r) for c in claims for r in c.rows}, key=lambda r: (r not in own, r))
     relations = tuple(table.relation(r) for r in rows)
-    blocked = "; ".join(relations[:3]) + ("; ..." if len(relations) > 3 else "")
+    more = f" and {len(relations) - 3} more" if len(relations) > 3 else ""
+    blocked = "; ".join(relations[:3]) + more
     msg = (
         f"cell {table.cell(cell)} cannot be protected: with everything suppressed that may be, "
         f"{violation.words}. "

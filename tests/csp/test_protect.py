@@ -146,6 +146,24 @@ def test_protected_sums_keep_the_estimate_of_the_largest_apart(table: Table, p: 
             assert high is None or high - table.values[i] >= Fraction(p, 100) * first - rest
 
 
+def test_the_relations_of_a_cell_come_first_where_it_cannot_be_protected() -> None:
+    table = synthetic.frequency_nd((4, 4, 4), 3)
+    cell = int(np.flatnonzero(~table.margins & (table.values > 0))[30])
+    own = {table.relation(int(r)) for r in table.relations.tocsc()[:, [cell]].indices}
+    primary = np.arange(table.n_cells) == cell
+    for seed in (0, 2, 3, 8):
+        public = np.random.default_rng(seed).random(table.n_cells) < 0.4
+        public[cell] = False
+        problem = csp.Problem.of(table, primary, spl=10**6, publish=public)
+        with pytest.raises(Unprotectable) as caught:
+            csp.suppress(problem)
+        named = [relation in own for relation in caught.value.relations]
+        assert named[0]
+        assert named == sorted(named, reverse=True)
+        rest = len(named) - 3
+        assert (f" and {rest} more. Let" in str(caught.value)) == (rest > 0)
+
+
 def test_an_unsafe_pattern_never_leaves(monkeypatch: Any) -> None:
     from dataclasses import replace
 

@@ -15,9 +15,10 @@ from csp import UNBOUNDED, InputError, Problem, Table
 from csp.attacker import components, engine, maxflow
 from csp.attacker.flow import FlowEngine, Network, as_network, half_arcs
 from csp.attacker.lp import LpEngine
-from csp.audits.audit import audit
+from csp.audits.audit import audit, follow, verified
 from csp.audits.claims import Certificate, Claim
 from csp.audits.intervals import interval_claims, intervals
+from csp.clock import Clock
 from csp.errors import CertificateError
 from tests.support import oracles
 from tests.support.shared import examples
@@ -41,6 +42,20 @@ def test_figure_2_of_paper_003_is_between_0_and_17_and_safe_at_10() -> None:
     assert audit(Problem.of(table, primary, spl=10), pattern.ravel()).safe
     assert audit(Problem.of(table, primary, spl=17), pattern.ravel()).safe
     assert not audit(Problem.of(table, primary, spl=18), pattern.ravel()).safe
+
+
+def test_what_one_who_knows_a_cell_cannot_rule_out_stands_where_the_time_is_over() -> None:
+    table = Table.from_array(FIGURE_2)
+    inner = ~np.asarray(table.margins)
+    pair = interval_claims(table, inner, [0], known=(5,))[0]
+    assert all(claim.known == (5,) for claim in pair)
+    for level, safe in ((17, True), (10**6, False)):
+        problem = Problem.of(table, np.arange(16) == 0, spl=level)
+        judged = verified(problem, inner, pair, (), integer=False)
+        found = follow(problem, judged, clock=Clock.of(1e-9))
+        assert found.cut_short == "time"
+        assert found.safe == safe
+        assert (found.followed == ~inner).all()
 
 
 @given(st.data())

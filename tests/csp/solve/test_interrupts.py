@@ -10,6 +10,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import csp
-from csp import InputError, Problem, Suppression, Unprotectable, audit, highs
+from csp import InputError, Problem, Suppression, Unprotectable, audit, highs, mechanism
 from csp.clock import now
 from csp.errors import OutOfTime
 from csp.solve import suppress
@@ -270,3 +271,17 @@ def test_a_killed_run_leaves_no_half_file(tmp_path: Path) -> None:
         assert whole.startswith(draft.read_text())
         draft.unlink()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out.csv", "survey.csv"]
+
+
+def test_who_interrupts_does_not_wait_for_all_intervals() -> None:
+    table = synthetic.frequency_nd((4, 4, 4), 3)
+    with mock.patch("csp.mechanism.follow", wraps=mechanism.follow) as follow:
+        for call in range(1, 30):
+            try:
+                found = csp.Mechanism("FREQ(3)").protect(table, progress=Presser(call))
+            except KeyboardInterrupt:
+                continue
+            if found.suppression.stopped == "interrupt" and follow.called:
+                break
+    assert found.suppression.stopped == "interrupt"
+    assert follow.call_args.kwargs["clock"].left <= 5
