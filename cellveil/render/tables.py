@@ -244,7 +244,7 @@ def quality(run: Suppression, cost: str, *, reveal: bool = False) -> str:
         "interrupt": "Interrupted: this is the best audited pattern so far. ",
     }.get(run.stopped, "")
     if EVERYTHING in run.notes:
-        return f"{ended}No pattern was found in time, so everything is suppressed that may be."
+        return f"{ended}No other pattern was found, so everything is suppressed that may be."
     if run.proven:
         tie = "" if run.canonical else " (equally cheap patterns were not compared)"
         return f"{ended}Proven optimum: no safe pattern costs less, where {cost}{tie}."

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 
 from csp.audits.audit import Audit
 from csp.clock import Clock, now
-from csp.errors import InputError, OutOfTime, SolverError, Unprotectable
+from csp.errors import CertificateError, InputError, OutOfTime, SolverError, Unprotectable
 from csp.names.calls import expect, named_errors, states
 from csp.problem.problem import Problem
 from csp.solve.fallback import everything_suppressed
@@ -182,8 +182,8 @@ def in_label_order(
     clock : Clock
     integer : bool
     method : str
-        Where it was stopped without a pattern, everything that may be is suppressed, but by
-        "auto", "cuts", "branch" and "large", which have tried that.
+        Where it ended without a pattern, everything that may be is suppressed, but for the time
+        limit of "auto", "cuts", "branch" and "large", which have tried that.
     start : (n,) bool, optional
         Safe pattern to begin with.
 
@@ -207,12 +207,15 @@ def in_label_order(
         if error.index is not None:
             error.index = int(order[error.index])
         raise
-    except (OutOfTime, KeyboardInterrupt) as error:
+    except (OutOfTime, KeyboardInterrupt, CertificateError) as error:
         if isinstance(error, OutOfTime) and not method.startswith(("small", "ilp")):
             raise
         everything = everything_suppressed(
             posed, time_limit=time_limit, began=began, integer=integer, method=method,
-            stopped="time" if isinstance(error, OutOfTime) else "interrupt",
+            stopped=(
+                "time" if isinstance(error, OutOfTime)
+                else "precision" if isinstance(error, CertificateError) else "interrupt"
+            ),
         )  # fmt: skip
         if everything is None:
             raise

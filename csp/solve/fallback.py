@@ -1,4 +1,4 @@
-"""What is left when time or patience end before a first pattern: everything suppressed."""
+"""What is left when time, patience or precision end before a first pattern: all suppressed."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from csp.problem.problem import Problem
 from csp.solve.incumbent import Incumbent
 from csp.solve.result import Suppression
 
-EVERYTHING = "no pattern was found in time: everything is suppressed that may be"
+EVERYTHING = "no other pattern was found: everything is suppressed that may be"
 """Note of a result that is only that."""
 
-# For the audit after a time limit: seconds, and a share of the limit. And after an interrupt.
+TOO_FAR_APART = "an interval could not be followed exactly; numbers may be too far apart"
+"""Note of a result where precision ended the search."""
+
+# For the audit after a time limit: seconds, and a share of the limit. And after anything else.
 _SECONDS = 0.3
 _SHARE = 0.2
-_AFTER_INTERRUPT = 5.0
+_OTHERWISE = 5.0
 
 
 def grace(time_limit: float) -> float:
@@ -29,13 +32,16 @@ def everything_suppressed(
     """Suppress every cell that may be suppressed, if that can be proved safe in a short time.
 
     Safety grows with the pattern, but for sums of suppressed cells: whatever pattern is safe, this
-    one is as well. The run had `time_limit` seconds and was stopped by "time" or an "interrupt".
+    one is as well. The run had `time_limit` seconds and was stopped by "time", an "interrupt", or
+    "precision".
     The gap of the result is that to the cost of what has to be suppressed anyway.
     """
     late = stopped == "time" and time_limit is not None
-    seconds = grace(time_limit) if late and time_limit is not None else _AFTER_INTERRUPT
+    seconds = grace(time_limit) if late and time_limit is not None else _OTHERWISE
     one = Incumbent(problem, Clock.of(seconds), 0.0, integer, 0, None, began)
     one.note(EVERYTHING)
+    if stopped == "precision":
+        one.note(TOO_FAR_APART)
     try:
         result = one.judged(problem.forced | problem.free, one.clock)
     except CellveilError:

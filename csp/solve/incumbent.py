@@ -128,14 +128,14 @@ class Incumbent:
 
         Raises
         ------
-        SolverError, KeyboardInterrupt
+        SolverError, CertificateError, KeyboardInterrupt
             Those of the search, if there is no pattern yet.
         """
         try:
             return search()
         except OutOfTime:
             return "time"
-        except SolverError as error:
+        except (SolverError, CertificateError) as error:
             # A safe pattern is worth more than the reason why no better one was found.
             if self.best is None:
                 raise

@@ -75,8 +75,10 @@ class FrameSource(ColumnSource):
 
     @property
     def index(self) -> Any:
-        """Labels of the rows of a frame of pandas, otherwise None."""
-        return self.data.index if library_of(self.data) == "pandas" else None
+        """Labels of the rows of a frame of pandas or of a class made of it, otherwise None."""
+        from narwhals.dependencies import is_pandas_dataframe
+
+        return self.data.index if is_pandas_dataframe(self.data) else None
 
 
 def eager(data: Any) -> Any:

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 
 import csp.audits.audit
 import csp.audits.intervals
+import csp.solve
 import csp.solve.incumbent as run_module
 from csp import (
     InputError,
@@ -31,6 +32,7 @@ from csp.solve.cuts import CutFactory
 from csp.solve.exact import schedule
 from csp.solve.exact.master import Master
 from csp.solve.exact.state import Run
+from csp.solve.fallback import TOO_FAR_APART
 from csp.solve.general import separate
 from csp.solve.general.separate import Separator
 from tests.support.schedules import replace_phases
@@ -272,6 +274,40 @@ def test_a_bound_above_a_safe_pattern_is_an_error(monkeypatch: Any) -> None:
         assert found.notes[0] in repr(found)
         assert found.bound == 0
         assert audit(CUBE, found.pattern).safe
+
+
+@pytest.mark.parametrize("method", ["auto", "cuts", "branch", "large", "small", "ilp"])
+def test_what_cannot_be_followed_exactly_leaves_everything_suppressed(
+    method: str, monkeypatch: Any
+) -> None:
+    def far_apart(*_: Any, **__: Any) -> Any:
+        raise CertificateError("numbers of cell HIDDEN")
+
+    monkeypatch.setattr(csp.solve, "_solve", far_apart)
+    found = suppress(FLAT, method=method)
+    assert (found.pattern == (FLAT.free | FLAT.forced)).all()
+    assert found.stopped == "precision"
+    assert not found.proven
+    assert audit(FLAT, found.pattern).safe
+    assert TOO_FAR_APART in found.notes
+    assert "HIDDEN" not in str(found.notes)
+    primary = np.zeros(FLAT.table.n_cells, bool)
+    primary[0] = True
+    alone = Problem.of(FLAT.table, primary, spl=10**9, publish=~primary)
+    with pytest.raises(CertificateError, match="HIDDEN"):  # not even that is safe
+        suppress(alone, method=method)
+
+
+def test_a_pattern_is_kept_where_the_next_cannot_be_followed_exactly() -> None:
+    run = Run(FLAT, UNLIMITED, 0.0, integer=False, seed=0, progress=None)
+
+    def search() -> str:
+        raise CertificateError("too far apart")
+
+    with pytest.raises(CertificateError):
+        run.ended_by(search)
+    run.try_incumbent(FLAT.free | FLAT.forced)
+    assert run.ended_by(search) == "precision"
 
 
 def test_a_safe_pattern_below_the_bound_is_an_error() -> None:

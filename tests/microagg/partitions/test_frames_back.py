@@ -29,10 +29,19 @@ MAKERS = {
 }
 
 
+class Survey(pd.DataFrame):
+    """A class made of pandas' own, as GeoPandas has one."""
+
+    @property
+    def _constructor(self):
+        return Survey
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, Survey])
 @pytest.mark.parametrize("name", MAKERS)
-def test_records_keep_their_rows(name):
+def test_records_keep_their_rows(name, kind):
     """After dropna a new index put the means of one record beside another."""
-    kept = DATA.dropna()[["pay", "age"]]
+    kept = kind(DATA.dropna()[["pay", "age"]])
     found = MAKERS[name](kept)
     frame = found.to_frame()
     rows = getattr(found, "rows", np.arange(len(kept)))
