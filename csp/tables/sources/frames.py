@@ -76,9 +76,8 @@ class FrameSource(ColumnSource):
     @property
     def index(self) -> Any:
         """Labels of the rows of a frame of pandas or of a class made of it, otherwise None."""
-        from narwhals.dependencies import is_pandas_dataframe
-
-        return self.data.index if is_pandas_dataframe(self.data) else None
+        made_of = {kind.__module__.split(".")[0] for kind in type(self.data).__mro__}
+        return self.data.index if "pandas" in made_of else None
 
 
 def eager(data: Any) -> Any:
