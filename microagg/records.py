@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
 from csp.exact import Bools, Floats, Ints
-from csp.names.calls import asked_as, check_choice, check_known, whole_number
+from csp.names.calls import asked_as, check_choice, whole_number
+from csp.tables.codes import owner_numbers
 from csp.tables.columns import read_columns, records_source
-from csp.tables.hierarchies.coding import owner_numbers
 from csp.tables.microdata.repeats import repeats_note
 from csp.tables.sources.source import ColumnSource, check_names
 from csp.tables.units import MOST_DECIMALS, check_rounding
@@ -187,7 +187,7 @@ class Records:
         chosen = _checked_names(names)
         if chosen == self.names:
             return self
-        check_known("attributes", chosen, self.names)
+        check_names(chosen, self.names)
         places = [self.names.index(name) for name in chosen]
         columns = tuple(self.columns[j] for j in places)
         gaps = None if self.gaps is None else _some_gaps(self.gaps[:, places])
@@ -270,9 +270,22 @@ class RecordsOptions:
         check_rounding(self.decimals, rounded=self.round)
 
     @property
-    def own(self) -> tuple[str, ...]:
-        """Column of the contributors, if one is named."""
-        return (self.contributor,) if isinstance(self.contributor, str) else ()
+    def apart(self) -> tuple[str, ...]:
+        """Columns that are masked only if they are named: those in `diverse`, the contributor."""
+        own = (self.contributor,) if isinstance(self.contributor, str) else ()
+        return (*self.diverse, *own)
+
+    def wanted(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Attributes that are read of data with columns of these names.
+
+        Raises
+        ------
+        InputError
+            If there are none, or one is named twice.
+        """
+        if self.attributes is not None:
+            return _checked_names(self.attributes)
+        return _checked_names([name for name in names if name not in self.apart])
 
 
 @asked_as(RecordsOptions)
@@ -314,25 +327,17 @@ def records_to_mask(asked: RecordsOptions) -> Records:
 
 def _some_of(records: Records, asked: RecordsOptions) -> Records:
     """Choose some attributes of records that have been read, perhaps with another contributor."""
-    diverse, own, wanted = asked.diverse, asked.own, asked.attributes
-    check_known(argument("diverse"), diverse, tuple(records.by_name))
-    if wanted is None and (diverse or own):
-        wanted = [name for name in records.names if name not in (*diverse, *own)]
-    some = records if wanted is None else records.only(wanted)
-    check_names(own, list(records.by_name))
-    if more := {name: records.by_name[name] for name in diverse if name not in some.by_name}:
+    check_names(asked.apart, tuple(records.by_name))
+    some = records.only(asked.wanted(records.names))
+    more = {n: records.by_name[n] for n in asked.diverse if n not in some.by_name}
+    if more:
         some = replace(some, others={**some.others, **more})
     return _owned(some, asked.contributor, records.by_name)
 
 
 def _read(source: ColumnSource, asked: RecordsOptions) -> Records:
-    wanted, diverse, own, decimals = asked.attributes, asked.diverse, asked.own, asked.decimals
-    if diverse or wanted is None:
-        check_known(argument("diverse"), diverse, source.names)
-        if wanted is None:
-            wanted = [name for name in source.names if name not in (*diverse, *own)]
-    names = _checked_names(wanted)
-    every = tuple(dict.fromkeys((*names, *diverse, *own)))
+    names, diverse, decimals = asked.wanted(source.names), asked.diverse, asked.decimals
+    every = tuple(dict.fromkeys((*names, *asked.apart)))
     found = source.read(every, names)
     columns = dict(zip(every, found.arrays, strict=True))
     records = Records(

@@ -15,6 +15,7 @@ from csp.names.calls import states
 from csp.responses import rules_for_counts
 from csp.rules import Manual, Rule
 from csp.tables.codes import numbered_codes
+from csp.tables.columns import source_of
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.orders import in_order
 from csp.tables.hierarchies.totals import total_codes
@@ -92,7 +93,7 @@ class Making:
         if records.contributor is not None or self.data is None:
             return tables
         n = len(records.columns[records.index[0]])
-        told = repeats_note(native_frame(self.data), records.columns, n)
+        told = repeats_note(source_of(native_frame(self.data)), records.columns, n)
         if not told:
             return tables
         return {

@@ -19,7 +19,7 @@ from csp.exact import Bools, Ints
 from csp.names.calls import check_choice
 from csp.rules.base import Rule, as_rule, is_count_table, numbers_of
 from csp.tables.codes import numbered_codes
-from csp.tables.columns import column_names, read_columns
+from csp.tables.columns import column_names, read_columns, source_of
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.microdata.repeats import repeats_note
 from csp.tables.sources.source import check_names
@@ -228,7 +228,7 @@ def inspect(
     )  # fmt: skip
     linked = tuple((one, two) for one, two in combinations(wanted, 2) if one != two)
     owners = None if contributor is None else len(numbered_codes(arrays[contributor])[0])
-    if contributor is None and (hint := repeats_note(arrays, used, records)):
+    if contributor is None and (hint := repeats_note(source_of(arrays), used, records)):
         problems.append(hint)
     if contributor is not None:
         problems += _almost_alike(arrays[contributor], contributor)

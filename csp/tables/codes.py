@@ -370,6 +370,28 @@ def numbered_owners(column: NDArray[Any]) -> tuple[int, Ints, int]:
     return len(texts), number, gap
 
 
+def owner_numbers(column: NDArray[Any], name: str) -> Ints:
+    """Give contributors numbers from 0, in the sorted order of their names, shape (n,).
+
+    Raises
+    ------
+    InputError
+        If a record has none.
+    """
+    _, numbers, gap = numbered_owners(column)
+    if gap >= 0:
+        raise missing_owner(gap + 1, name)
+    return np.asarray(numbers, np.int64)
+
+
+def missing_owner(row: int, name: str) -> InputError:
+    """Return the error for a record without a contributor."""
+    return InputError(
+        f"row {row}: the contributor in column {name!r} is missing; give each record the "
+        "identifier of its contributor"
+    )
+
+
 def _numbered_whole(column: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
     """Different whole numbers in the order of their texts, and the position of each row's."""
     found, number = np.unique(column, return_inverse=True)

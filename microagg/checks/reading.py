@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 from csp.exact import Ints, exact
+from csp.tables.codes import missing_owner
 from csp.tables.columns import records_source, source_of
-from csp.tables.hierarchies.coding import missing_owner
 from csp.tables.microdata.repeats import repeats_note
 from csp.tables.units import is_missing
 from microagg.records import Frozen

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from csp.errors import InputError, argument, phrase
 from csp.exact import Bools, Ints
 from csp.formats.codes import plain_code
-from csp.tables.codes import numbered_codes, numbered_owners
+from csp.tables.codes import numbered_codes
 from csp.tables.hierarchies.hierarchy import Hierarchy
 
 # With this many records, no two of one category, a column is not a categorical variable.
@@ -153,26 +153,4 @@ def weight_not_positive(row: int, name: str | None) -> InputError:
     """Return the error for a weight that is not positive."""
     return InputError(
         f"row {row}: the weight in column {name!r} is not positive; correct or drop the record"
-    )
-
-
-def owner_numbers(column: NDArray[Any], name: str) -> Ints:
-    """Give contributors numbers from 0, in the sorted order of their names, shape (n,).
-
-    Raises
-    ------
-    InputError
-        If a record has none.
-    """
-    _, numbers, gap = numbered_owners(column)
-    if gap >= 0:
-        raise missing_owner(gap + 1, name)
-    return np.asarray(numbers, np.int64)
-
-
-def missing_owner(row: int, name: str) -> InputError:
-    """Return the error for a record without a contributor."""
-    return InputError(
-        f"row {row}: the contributor in column {name!r} is missing; give each record the "
-        "identifier of its contributor"
     )

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
 from csp.exact import Bools, Ints
+from csp.tables.codes import owner_numbers
 from csp.tables.hierarchies.coding import (
     Finder,
     check_repeats,
     first_row,
     missing_value,
     negative_value,
-    owner_numbers,
     positions_of,
     read_codes,
     weight_not_positive,

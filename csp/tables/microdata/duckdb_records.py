@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError, argument
 from csp.exact import Bools, Ints
-from csp.tables.hierarchies.coding import Finder, missing_owner, missing_value
+from csp.tables.codes import missing_owner
+from csp.tables.hierarchies.coding import Finder, missing_value
 from csp.tables.microdata.contributions import Wanted
 from csp.tables.microdata.records import MAX_BATCH
 from csp.tables.units import GAPS, NotUnits, to_units, unmasked

@@ -14,7 +14,7 @@ from csp.formats.layout import Metadata
 from csp.names.calls import check_choice, check_known, whole_number
 from csp.tables.argus import hierarchies as declared
 from csp.tables.cells import T
-from csp.tables.columns import read_columns
+from csp.tables.columns import read_columns, source_of
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.orders import category_orders
 from csp.tables.hierarchies.totals import check_leaves, dimension_names, total_codes
@@ -102,7 +102,7 @@ def tabulate(make: Callable[..., T], asked: MicrodataOptions) -> T:
         who = None
         if not _lies_elsewhere(data, limit):
             apart = {*wanted.columns, *([asked.shadow] if asked.shadow else ())}
-            who = repeating_identifier(data, apart, found.records)
+            who = repeating_identifier(source_of(data), apart, found.records)
         hint = "" if who is None else f"; {who!r} repeats: contributor={who!r}?"
         notes = (*notes, f"{EACH}, since none is named{hint}")
     notes = (*notes, *_changed(wanted))

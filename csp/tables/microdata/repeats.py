@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from csp.errors import InputError
 from csp.tables.codes import numbered_owners
-from csp.tables.columns import source_of
 from csp.tables.sources.source import ColumnSource
 
 EACH = "each record counts as one contributor"
@@ -48,19 +47,19 @@ _FIRST = 2_000
 """Records that are looked at first."""
 
 
-def repeats_note(data: Any, apart: Collection[str], records: int) -> str:
+def repeats_note(source: ColumnSource, apart: Collection[str], records: int) -> str:
     """Say that records are taken for contributors, and which column may name them; "" if none.
 
     Parameters
     ----------
-    data, apart, records
+    source, apart, records
         As for `repeating_identifier`.
     """
-    name = repeating_identifier(data, apart, records)
+    name = repeating_identifier(source, apart, records)
     return "" if name is None else f"{EACH}; {name!r} repeats: contributor={name!r}?"
 
 
-def repeating_identifier(data: Any, apart: Collection[str], records: int) -> str | None:
+def repeating_identifier(source: ColumnSource, apart: Collection[str], records: int) -> str | None:
     """Find a column that may say who each record belongs to, where some have several.
 
     Columns with a telling name come first ("id", "firm", "person_nr"), then others of text, in the
@@ -70,8 +69,8 @@ def repeating_identifier(data: Any, apart: Collection[str], records: int) -> str
 
     Parameters
     ----------
-    data : data frame, mapping of columns, or path
-        What lies elsewhere (a relation, a lazy frame) is not looked at, and of a path only columns
+    source : ColumnSource
+        What lies elsewhere (a relation, a lazy frame) is not looked at, and of a file only columns
         with a telling name, since each is read once more.
     apart : collection of str
         Columns that have a role already.
@@ -84,7 +83,6 @@ def repeating_identifier(data: Any, apart: Collection[str], records: int) -> str
     """
     if records > _MOST:
         return None
-    source = source_of(data)
     if source.place == "elsewhere":
         return None
     names = [name for name in source.names if name not in apart]

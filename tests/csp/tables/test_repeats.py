@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 import csp
 import microagg
 from cellveil.cli.app import app
+from csp.tables.columns import source_of
 from csp.tables.microdata.repeats import repeating_identifier, telling_names
 from tests.support.shared import examples
 
@@ -25,7 +26,7 @@ TEXT = [f"K{i // 2:03}x" for i in range(N)]
 
 
 def found(columns: dict[str, list[Any]], *apart: str) -> str | None:
-    return repeating_identifier(columns, apart, N)
+    return repeating_identifier(source_of(columns), apart, N)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +63,7 @@ def test_telling_names_come_first_and_roles_are_apart() -> None:
     assert found(data, "nr") == "firm"
     assert found(data, "nr", "firm") == "K"
     assert found(data, *data) is None
-    assert repeating_identifier(data, (), 10**6) is None
+    assert repeating_identifier(source_of(data), (), 10**6) is None
     assert telling_names(["Firm", "FIRM_ID", "paid", "grid", "firm_size", "ID", "x"]) == [
         "Firm", "FIRM_ID", "ID",
     ]  # fmt: skip
@@ -73,9 +74,11 @@ def test_telling_names_come_first_and_roles_are_apart() -> None:
 def test_bounds_by_sets(numbers: list[int]) -> None:
     n, different = len(numbers), len(set(numbers))
     wanted = different < n <= 10 * different
-    assert (repeating_identifier({"id": numbers}, (), n) == "id") == wanted
+    assert (repeating_identifier(source_of({"id": numbers}), (), n) == "id") == wanted
     texts = [f"c{number}" for number in numbers]
-    assert (repeating_identifier({"K": texts}, (), n) == "K") == (different < n <= 2 * different)
+    assert (repeating_identifier(source_of({"K": texts}), (), n) == "K") == (
+        different < n <= 2 * different
+    )
 
 
 @pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame])
@@ -102,7 +105,7 @@ def test_notes_of_tables_and_clusters(make: Any) -> None:
 
 def test_what_lies_elsewhere_is_not_read() -> None:
     lazy = pl.LazyFrame({"region": ["a"] * N, "nr": TWICE})
-    assert repeating_identifier(lazy, (), N) is None
+    assert repeating_identifier(source_of(lazy), (), N) is None
     assert csp.Table.from_microdata(lazy, ["region"]).notes == (
         "each record counts as one contributor, since none is named",
     )

@@ -168,7 +168,7 @@ def test_too_many_groups_to_decide(monkeypatch):
         ({"most": "5", "diverse": {"branch": 2}}, "most must be a whole number or None, got '5'"),
         ({"most": 4, "n": 11}, None),
         ({"most": 3, "n": 11}, "most=4"),
-        ({"diverse": {"town": 2}}, "not among the attributes: pay, branch"),
+        ({"diverse": {"town": 2}}, "no column 'town'; there are pay, branch"),
         ({"diverse": {"branch": 1}}, "at least 2, not 1"),
         ({"diverse": "branch"}, "how many different values of each column are asked for"),
         ({"diverse": {"branch": 4}, "most": 3}, "at most 3 records cannot have 4"),
