@@ -25,10 +25,10 @@ from numpy.typing import ArrayLike
 
 from csp.audits.audit import Audit
 from csp.clock import Clock, now
-from csp.errors import CertificateError, InputError, OutOfTime, SolverError, Unprotectable
+from csp.errors import CertificateError, InputError, SolverError, Unprotectable
 from csp.names.calls import expect, named_errors, states
 from csp.problem.problem import Problem
-from csp.solve.fallback import everything_suppressed
+from csp.solve.fallback import ending, everything_suppressed
 from csp.solve.order import BINARY_UP_TO, label_order, reordered, restored
 from csp.solve.own_patterns import OwnMethod, completed, name_of, safe_start, solve_by_function
 from csp.solve.result import Progress, ProgressCallback, SearchOptions, Suppression
@@ -183,7 +183,8 @@ def in_label_order(
     integer : bool
     method : str
         Where it ended without a pattern, everything that may be is suppressed, but for the time
-        limit of "auto", "cuts", "branch" and "large", which have tried that.
+        limit of "auto", "cuts", "branch" and "large", which have tried that, and for programs that
+        "ilp" has no answer to.
     start : (n,) bool, optional
         Safe pattern to begin with.
 
@@ -207,15 +208,15 @@ def in_label_order(
         if error.index is not None:
             error.index = int(order[error.index])
         raise
-    except (OutOfTime, KeyboardInterrupt, CertificateError) as error:
-        if isinstance(error, OutOfTime) and not method.startswith(("small", "ilp")):
+    except (SolverError, KeyboardInterrupt, CertificateError) as error:
+        stopped, why = ending(error)
+        if stopped == "time" and not method.startswith(("small", "ilp")):
             raise
+        if method.startswith("ilp") and isinstance(error, SolverError) and stopped != "time":
+            raise  # it says which method to take in its place
         everything = everything_suppressed(
-            posed, time_limit=time_limit, began=began, integer=integer, method=method,
-            stopped=(
-                "time" if isinstance(error, OutOfTime)
-                else "precision" if isinstance(error, CertificateError) else "interrupt"
-            ),
+            posed, time_limit=time_limit, stopped=stopped, began=began, method=method,
+            integer=integer, why=why,
         )  # fmt: skip
         if everything is None:
             raise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from csp.clock import Clock
-from csp.errors import CellveilError
+from csp.errors import CellveilError, CertificateError, OutOfTime, SolverError
 from csp.problem.problem import Problem
 from csp.solve.incumbent import Incumbent
 from csp.solve.result import Suppression
@@ -27,21 +27,20 @@ def grace(time_limit: float) -> float:
 
 def everything_suppressed(
     problem: Problem, *, time_limit: float | None, stopped: str, began: float, method: str,
-    integer: bool,
+    integer: bool, why: str = "",
 ) -> Suppression | None:  # fmt: skip
     """Suppress every cell that may be suppressed, if that can be proved safe in a short time.
 
     Safety grows with the pattern, but for sums of suppressed cells: whatever pattern is safe, this
     one is as well. The run had `time_limit` seconds and was stopped by "time", an "interrupt", or
-    "precision".
-    The gap of the result is that to the cost of what has to be suppressed anyway.
+    "precision"; `why`, if that does not say it, is noted. The gap of the result is that to the cost
+    of what has to be suppressed anyway.
     """
-    late = stopped == "time" and time_limit is not None
-    seconds = grace(time_limit) if late and time_limit is not None else _OTHERWISE
+    seconds = grace(time_limit) if stopped == "time" and time_limit is not None else _OTHERWISE
     one = Incumbent(problem, Clock.of(seconds), 0.0, integer, 0, None, began)
     one.note(EVERYTHING)
-    if stopped == "precision":
-        one.note(TOO_FAR_APART)
+    if why:
+        one.note(why)
     try:
         result = one.judged(problem.forced | problem.free, one.clock)
     except CellveilError:
@@ -50,3 +49,14 @@ def everything_suppressed(
         return None
     one.take(result)
     return one.result(method, stopped, {})
+
+
+def ending(reason: BaseException) -> tuple[str, str]:
+    """Say what stopped a run, and why if that does not tell."""
+    if isinstance(reason, OutOfTime):
+        return "time", ""
+    if isinstance(reason, SolverError):
+        return "precision", str(reason)
+    if isinstance(reason, CertificateError):  # its own words may tell numbers of cells
+        return "precision", TOO_FAR_APART
+    return "interrupt", ""

@@ -32,7 +32,7 @@ from csp.solve.cuts import CutFactory
 from csp.solve.exact import schedule
 from csp.solve.exact.master import Master
 from csp.solve.exact.state import Run
-from csp.solve.fallback import TOO_FAR_APART
+from csp.solve.fallback import EVERYTHING, TOO_FAR_APART
 from csp.solve.general import separate
 from csp.solve.general.separate import Separator
 from tests.support.schedules import replace_phases
@@ -274,6 +274,24 @@ def test_a_bound_above_a_safe_pattern_is_an_error(monkeypatch: Any) -> None:
         assert found.notes[0] in repr(found)
         assert found.bound == 0
         assert audit(CUBE, found.pattern).safe
+
+
+@pytest.mark.parametrize("method", ["auto", "cuts", "branch", "large", "small"])
+def test_a_program_that_the_solver_gives_up_leaves_everything_suppressed(
+    method: str, monkeypatch: Any
+) -> None:
+    def gives_up(*_: Any, **__: Any) -> Any:
+        raise SolverError("HiGHS ended with status kSolveError")
+
+    monkeypatch.setattr(csp.solve, "_solve", gives_up)
+    found = suppress(FLAT, method=method)
+    assert (found.pattern == (FLAT.free | FLAT.forced)).all()
+    assert found.stopped == "precision"
+    assert not found.proven
+    assert found.notes == (EVERYTHING, "HiGHS ended with status kSolveError")
+    assert audit(FLAT, found.pattern).safe
+    with pytest.raises(SolverError, match="kSolveError"):
+        suppress(FLAT, method="ilp")
 
 
 @pytest.mark.parametrize("method", ["auto", "cuts", "branch", "large", "small", "ilp"])
