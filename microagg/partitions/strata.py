@@ -25,10 +25,10 @@ from csp.errors import InputError, argument
 from csp.exact import Bools, Ints
 from csp.names.calls import states
 from csp.tables.codes import numbered_codes
-from microagg.partitions.means import in_clusters, labels_joined
+from microagg.partitions.joining import joined
 from microagg.partitions.partition import Partition
 from microagg.records import Records, check_k, count_different
-from microagg.scaling import OR_KEEP, refuse_constant, scaled_with_gaps
+from microagg.scaling import OR_KEEP, refuse_constant
 
 SIGN = "|"
 """Between the codes of a set."""
@@ -138,7 +138,9 @@ def clustered(records: Records, keys: Sequence[str], asked: Asking, make: Make) 
         numbers += [gaps.astype(np.int64) for gaps in records.gaps.T if gaps.any()]
     codes = np.column_stack(numbers)
     labels, methods = _inside(records, codes, asked, make)
-    labels = _joined(records, labels, codes, len(keys), asked)
+    labels = joined(
+        records, labels, codes, len(keys), k=asked.k, scale=asked.scale, clock=asked.clock
+    )
     where = f" within {', '.join(keys)}" if keys else ""
     found = Partition.of(records, labels, k, f"{_method(methods)}{where}")
     shown, notes = {}, [*found.notes]
@@ -181,84 +183,6 @@ def _after(asked: Asking, done: int, n: int) -> Callable[[int, int], None] | Non
     """Progress of a stratum as one of the file."""
     told = asked.progress
     return None if told is None else lambda more, _: told(done + more, n)
-
-
-def _joined(records: Records, labels: Ints, codes: Ints, keys: int, asked: Asking) -> Ints:
-    """Join pieces until each has k contributors; see above.
-
-    Of the columns of codes, (n, m), the first are keys, and the others say which attributes lack a
-    value. The piece with the fewest contributors, the first of equal ones, joins another.
-    """
-    sizes = np.bincount(labels)
-    counts = sizes
-    if records.contributor is not None:
-        counts = count_different(labels, records.contributor)
-    if counts.min() >= asked.k:
-        return labels
-    order, starts = in_clusters(labels)
-    owners = np.arange(records.n) if records.contributor is None else records.contributor
-    people = [set(part.tolist()) for part in np.split(owners[order], starts[1:])]
-    sums = np.add.reduceat(scaled_with_gaps(records, asked.scale)[order], starts, axis=0)
-    weights = sizes.astype(np.float64)
-    means = sums / weights[:, None]
-    shown = _Shown(codes[order[starts]], keys)
-    into = np.arange(len(sizes))
-    left = np.ones(len(sizes), bool)
-    while counts[left].min() < asked.k:
-        few = int(np.argmin(np.where(left, counts, len(owners) + 1)))
-        asked.clock.check("every cluster had k contributors")
-        left[few] = False
-        near = shown.least(few, np.flatnonzero(left))
-        gaps = (means[near] - means[few]) ** 2
-        both = np.isfinite(gaps)
-        far = np.where(both, gaps, 0.0).sum(axis=1) / np.maximum(both.sum(axis=1), 1)
-        to = int(near[np.argmin(np.where(both.any(axis=1), far, np.inf))])
-        shown.join(few, to)
-        people[to] |= people[few]
-        sums[to] += sums[few]
-        weights[to] += weights[few]
-        means[to] = sums[to] / weights[to]
-        counts[to] = len(people[to])
-        into[few] = to
-    return labels_joined(labels, into)
-
-
-class _Shown:
-    """What is published of pieces in each column: a set of codes, or whether a value is missing.
-
-    `numbers`, (p, m), are equal where that is equal.
-    """
-
-    def __init__(self, codes: Ints, keys: int) -> None:
-        self.keys = keys
-        self.sets = [[frozenset([code]) for code in row] for row in codes.tolist()]
-        self.known: list[dict[frozenset[int], int]] = [{} for _ in codes.T]
-        self.numbers = np.empty(codes.shape, np.int64)
-        for piece in range(len(codes)):
-            self._number(piece)
-
-    def _number(self, piece: int) -> None:
-        for j, codes in enumerate(self.sets[piece]):
-            self.numbers[piece, j] = self.known[j].setdefault(codes, len(self.known[j]))
-
-    def least(self, few: int, others: Ints) -> Ints:
-        """Those of some pieces that differ least from one, ascending."""
-        differ = self.numbers[others] != self.numbers[few]
-        count = differ.sum(axis=1)
-        near = count == count.min()
-        others, differ = others[near], differ[near]
-        for j in range(differ.shape[1]):
-            if not differ[:, j].all():
-                others, differ = others[~differ[:, j]], differ[~differ[:, j]]
-        return others
-
-    def join(self, few: int, to: int) -> None:
-        """Let one piece join another: sets of keys unite, and what one lacks all lack."""
-        both = [a | b for a, b in zip(self.sets[few], self.sets[to], strict=True)]
-        self.sets[to] = [
-            codes if j < self.keys else frozenset([max(codes)]) for j, codes in enumerate(both)
-        ]
-        self._number(to)
 
 
 def published_keys(
