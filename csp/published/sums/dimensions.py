@@ -283,6 +283,42 @@ def checked_sums(dimension: Dimension, values: Ints, shown: Bools, slack: int) -
     return checked, failed
 
 
+def below(dimension: Dimension, root: str) -> Dimension:
+    """Dimension in which all that is part of nothing is part of a root that holds nothing yet."""
+    place = dimension.codes.index(root) if root in dimension.codes else -1
+    aside = beside_sums(dimension.codes)
+    free = [code not in aside and code != root for code in dimension.codes]
+    if place < 0 or dimension.parent[place] >= 0 or (dimension.parent == place).any():
+        return dimension
+    parent = np.where((dimension.parent < 0) & free, place, dimension.parent)
+    return Dimension(dimension.codes, parent, dimension.rests)
+
+
+def only(dimension: Dimension, root: str) -> Dimension:
+    """Dimension of the parts of one code alone."""
+    place = dimension.codes.index(root)
+    return Dimension(dimension.codes, np.where(dimension.parent == place, place, -1))
+
+
+def exceeded(dimension: Dimension, values: Ints, shown: Bools, slack: int) -> bool:
+    """Whether published parts of a sum are more than it, where none is negative.
+
+    Parameters
+    ----------
+    dimension, values, shown, slack
+        As for `checked_sums`.
+    """
+    k = len(values)
+    for position in np.unique(dimension.parent[dimension.parent >= 0]).tolist():
+        parts = np.flatnonzero(dimension.parent[:k] == position)
+        if position < k:
+            over = (values * shown)[parts].sum(axis=0) - values[position]
+            off = slack * (shown[parts].sum(axis=0) + 1)
+            if (over > off)[shown[position]].any():
+                return True
+    return False
+
+
 def found(
     codes: Sequence[str], values: Ints, shown: Bools, slack: int,
     likely: Collection[int] = (), least: int = LEAST,

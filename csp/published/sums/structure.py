@@ -130,6 +130,13 @@ class _Column:
         """Count the published sums of a dimension that hold, and those that fail."""
         return (0, 0) if self.lines is None else checked_sums(dimension, *self.lines, self.slack)
 
+    def exceeded(self, dimension: Dimension) -> bool:
+        """Whether published parts of a sum are more than it, and none can be negative."""
+        return (
+            self.lines is not None and self.told.negative != "allow"
+            and ways.exceeded(dimension, *self.lines, self.slack)
+        )  # fmt: skip
+
     def sums_found(self, likely: Sequence[int] = ()) -> tuple[Dimension, int] | None:
         """Find sums by trying, and how many lines support them; see `dimensions.found`."""
         return (
@@ -186,23 +193,41 @@ def _found(column: _Column) -> Dimension:
     checked, failed = column.checked(plain)
     if checked and not failed:
         return plain
-    # Sums that do not hold: codes may be parts of each other.
-    found = (column.sums_found() or (None,))[0]
-    # What codes say of themselves needs fewer sums than what is found by trying.
+    # Sums that do not hold, or that nothing shows: codes may be parts of each other. What codes say
+    # of themselves needs fewer sums than what is found by trying.
     others = [
         ("codes begin with the code that they are a part of", ways.by_prefixes(codes, total), 1),
-        ("totals are found by adding up", found, ways.LEAST),
+        *(("totals are found by adding up", one, ways.LEAST) for one in _tried(column, plain)),
     ]
     for why, other, least in others:
         if other is None:
             continue
         good, bad = column.checked(other)
-        if good >= least and not bad:
+        if good >= least and not bad and not column.exceeded(other):
             column.say(f"{why} ({_sums(other)}), which {_supported(good)}")
+            if plain.root in codes and not (other.parent == other.codes.index(plain.root)).any():
+                column.say(
+                    f"no sum shows what {plain.root!r} holds; it binds nothing without a hierarchy"
+                )
             return other
     if not checked and (plain.parent >= 0).any():
         column.say(f"no published sum shows whether {_sums(plain)}")
     return plain
+
+
+def _tried(column: _Column, plain: Dimension) -> list[Dimension]:
+    """Find readings by adding up that may take the place of the plain one, the best first."""
+    found = (column.sums_found() or (None,))[0]
+    if found is None:
+        return []
+    nested = ways.below(found, plain.root)
+    _, failed = column.checked(plain)
+    if failed or plain.root not in column.codes or column.exceeded(plain):
+        return [nested, found]
+    # Nothing speaks against the total that the names state. Sums of small or rounded numbers may
+    # hold by chance, and in place of what binds all codes make everything look safer than it is.
+    good, bad = column.checked(ways.only(nested, plain.root))
+    return [nested] if good and not bad and not column.slack else []
 
 
 def _say_what_may_be_whole(column: _Column, values: Ints, shown: Bools) -> None:

@@ -183,3 +183,69 @@ def test_codes_within_codes_need_one_sum(whole, nested) -> None:
     found = above(Release.from_frame(rows, ["naics"], "value"))
     inner = {"311": "31", "312": "31", "321": "32", "322": "32", "31": "Total", "32": "Total"}
     assert found == (inner if nested else dict.fromkeys(inner, "Total"))
+
+
+def test_sums_that_hold_by_chance_do_not_take_the_place_of_the_total() -> None:
+    rows = [
+        ["", "a", "b", "c"],
+        ["Ulm", "2", "1", "3"],
+        ["Bonn", "1", "2", "1"],
+        ["Köln", "3", "3", "4"],
+        ["Kiel", C, C, C],
+        ["Total", "9", "9", "9"],
+    ]
+    release = Release.from_frame(rows)
+    assert above(release) == dict.fromkeys(["Ulm", "Bonn", "Köln", "Kiel"], "Total")
+    assert any("no published sum shows whether Total" in note for note in release.notes)
+
+
+@given(st.integers(0, 2**32 - 1))
+@examples(60)
+def test_codes_of_a_list_are_parts_of_the_code_named_total(seed: int) -> None:
+    """Small counts, of which many add up by chance, and hidden ones in every column."""
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(1, 5, (int(rng.integers(4, 9)), int(rng.integers(3, 7))))
+    hidden = rng.random(counts.shape) < 0.2
+    hidden[rng.integers(0, len(counts), counts.shape[1]), np.arange(counts.shape[1])] = True
+    names = [f"{letter}-town" for letter in "abcdefgh"[: len(counts)]]
+    body = [
+        [name, *(C if hide else str(x) for x, hide in zip(*row, strict=True))]
+        for name, *row in zip(names, counts.tolist(), hidden.tolist(), strict=True)
+    ]
+    heads = ["", *(f"y{j}" for j in range(counts.shape[1]))]
+    rows = [heads, *body, ["Total", *map(str, counts.sum(axis=0).tolist())]]
+    assert above(Release.from_frame(rows)) == dict.fromkeys(names, "Total")
+
+
+def test_a_total_of_subtotals_is_read_where_a_line_shows_them() -> None:
+    rows = [
+        ["", "a", "b", "c", "d"],
+        ["wheat", "10", "21", "5", C],
+        ["rye", "7", "9", "6", C],
+        ["Grain", "17", "30", "11", "8"],
+        ["cows", C, "8", C, "3"],
+        ["pigs", C, C, C, "4"],
+        ["Cattle", "20", "17", "16", "7"],
+        ["Total", "37", "47", "27", "15"],
+    ]
+    grain = {"wheat": "Grain", "rye": "Grain"}
+    release = Release.from_frame(rows)  # nothing shows that cattle are cows and pigs
+    assert above(release) == grain
+    assert any("no sum shows what 'Total' holds" in note for note in release.notes)
+    rows[4:6] = [["cows", "12", "8", "9", C], ["pigs", "8", "9", "7", "4"]]
+    cattle = {"cows": "Cattle", "pigs": "Cattle"}
+    expected = grain | cattle | {"Grain": "Total", "Cattle": "Total"}
+    assert above(Release.from_frame(rows)) == expected
+
+
+def test_what_is_left_over_is_part_of_the_total() -> None:
+    rows = [
+        ["", "a", "b", "c"],
+        ["wheat", "10", "21", "5"],
+        ["rye", "7", "9", "6"],
+        ["Grain", "17", "30", "11"],
+        ["cows", C, C, C],
+        ["Total", "18", "31", "12"],
+    ]
+    expected = {"wheat": "Grain", "rye": "Grain", "Grain": "Total", "cows": "Total"}
+    assert above(Release.from_frame(rows)) == expected
