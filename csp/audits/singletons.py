@@ -97,24 +97,21 @@ class _Guarded:
         self._touched: dict[int, tuple[Ints, frozenset[int]]] = {}
         self._all = frozenset(a for a, some in enumerate(attackers.knows) if len(some))
         self._left: dict[int, list[tuple[Claim, Claim]]] = {}
+        # Attackers of a cell whom no pair of claims that meets its levels leaves aside.
+        self._danger: dict[int, frozenset[int]] = {}
         for p, some in pairs.items():
-            if self._dangerous(p, some):
+            self._danger[p] = self._all - attackers.exempt(p)
+            for pair in some:
+                self._spare(p, pair)
+            if self._danger[p]:
                 self._left[p] = list(some)
         # Cells that some attacker of a cell knows.
         self._fixed = {p: attackers.fixed_for(p) for p in self._left}
 
-    def _dangerous(self, p: int, pairs: Sequence[tuple[Claim, Claim]]) -> frozenset[int]:
-        """Attackers of a cell whom no pair of claims that meets its levels leaves aside."""
-        exempt = self._attackers.exempt(p)
-        left = None
-        for pair in pairs:
-            if short_of_levels(self._problem, p, *pair):
-                continue
-            hit = (self._hit(pair[0]) | self._hit(pair[1])) - exempt
-            left = hit if left is None else left & hit
-            if not left:
-                return frozenset()
-        return self._all - exempt if left is None else left
+    def _spare(self, p: int, pair: tuple[Claim, Claim]) -> None:
+        """Leave aside the attackers of a cell who know nothing that a pair of claims moves."""
+        if self._danger[p] and not short_of_levels(self._problem, p, *pair):
+            self._danger[p] &= self._hit(pair[0]) | self._hit(pair[1])
 
     def _hit(self, claim: Claim) -> frozenset[int]:
         """Attackers who know a cell that a claim moves."""
@@ -127,8 +124,7 @@ class _Guarded:
 
     def dangerous(self) -> list[int]:
         """Attackers against whom some cell is not settled."""
-        some = (self._dangerous(p, pairs) for p, pairs in self._left.items())
-        return sorted(frozenset().union(*some))
+        return sorted(frozenset().union(*(self._danger[p] for p in self._left)))
 
     def settle(self, seen: dict[int, tuple[Claim, Claim]]) -> list[Claim]:
         """Take out the cells that claims settle against all attackers; return these claims."""
@@ -230,12 +226,11 @@ class _Guarded:
 
     def exposed(self, a: int) -> list[int]:
         """Cells that no pair of claims seen so far settles against one attacker."""
-        return [p for p, pairs in self._left.items() if a in self._dangerous(p, pairs)]
+        return [p for p in self._left if a in self._danger[p]]
 
     def remember(self, p: int, pair: tuple[Claim, Claim]) -> None:
-        """Keep claims that may settle a cell against other attackers as well."""
-        if not short_of_levels(self._problem, p, *pair):
-            self._left[p].append(pair)
+        """Let claims settle a cell against other attackers as well."""
+        self._spare(p, pair)
 
 
 def _deviations(
