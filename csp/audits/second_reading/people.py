@@ -170,7 +170,7 @@ def _places(numbers: Iterable[Fraction]) -> int:
     """Fewest decimal places at which all of these are whole."""
     places = 0
     for number in numbers:
-        while (number * 10**places).denominator != 1:
+        while 10**places % number.denominator:
             places += 1
             if places > 18:
                 msg = "a number has more than 18 decimal places; round the data"
@@ -221,10 +221,10 @@ def _units(
     return places, seen, numbers
 
 
-def _whole(number: Fraction, scale: int) -> int:
-    units = number * 10**scale
-    assert units.denominator == 1
-    return int(units)
+def _whole(number: Fraction | int, scale: int) -> int:
+    unit, rest = divmod(10**scale, number.denominator)
+    assert not rest
+    return int(number.numerator * unit)
 
 
 # ---- records -------------------------------------------------------------------------------------
@@ -238,12 +238,19 @@ def _added_up(
     columns: Columns,
     codes: Mapping[str, Mapping[str, frozenset[str]]],
 ) -> dict[Label, Cell]:
-    """Cells of records: each record counts in every cell above it, in each table."""
-    n = len(labels)
+    """Cells of records: each record counts in every cell above it, in each table.
+
+    Values are whole numbers of the unit of a cell, and contributions of theirs: a weight makes
+    fractions of them, and none of their sums.
+    """
+    n, (scale, own_scale) = len(labels), scales
     ones = [Fraction(1)] * n
-    value = ones if columns.value is None else numbers[columns.value]
-    seen = value if columns.shadow is None else numbers[columns.shadow]
-    weight = ones if columns.weight is None else numbers[columns.weight]
+    given = ones if columns.value is None else numbers[columns.value]
+    judged = given if columns.shadow is None else numbers[columns.shadow]
+    value, seen = [_whole(v, scale) for v in given], [_whole(v, own_scale) for v in judged]
+    weight: Sequence[Fraction | int] = [1] * n
+    if columns.weight is not None:
+        weight = numbers[columns.weight]
     # Without the column every record has an identity of its own, in all tables.
     who = list(range(n)) if columns.contributor is None else data[columns.contributor]
     if columns.contributor is not None:
@@ -251,27 +258,26 @@ def _added_up(
         if "" in who:
             msg = f"row {who.index('') + 1}: the entry of {columns.contributor!r} is missing"
             raise InputError(msg)
-    weights: dict[object, Fraction] = {}
+    weights: dict[object, Fraction | int] = {}
     for row, (one, w) in enumerate(zip(who, weight, strict=True), start=1):
         if weights.setdefault(one, w) != w:
             msg = f"row {row}: its contributor has another weight in an earlier row"
             raise InputError(msg)
-    values: dict[Label, Fraction] = {}
-    parts: dict[Label, dict[object, Fraction]] = {}
+    values: dict[Label, Fraction | int] = {}
+    parts: dict[Label, dict[object, int]] = {}
     for row, label in enumerate(labels):
         if columns.negative == "error" and (value[row] < 0 or seen[row] < 0):
             msg = f"row {row + 1}: the value is negative; say how negative values are meant"
             raise InputError(msg)
         for above in set(_above(label, columns, codes)):
-            values[above] = values.get(above, Fraction(0)) + value[row] * weight[row]
+            values[above] = values.get(above, 0) + value[row] * weight[row]
             own = parts.setdefault(above, {})
-            own[who[row]] = own.get(who[row], Fraction(0)) + seen[row]
-    shift = Fraction(0)
+            own[who[row]] = own.get(who[row], 0) + seen[row]
+    shift = 0
     if columns.negative == "shift":  # by one amount in all cells of all tables
         shift = min(shift, *(x for own in parts.values() for x in own.values()))
     return {
-        label: _cell(values[label], own, weights, columns, shift, scales)
-        for label, own in parts.items()
+        label: _cell(values[label], own, weights, columns, shift) for label, own in parts.items()
     }
 
 
@@ -289,12 +295,11 @@ def _above(
 
 
 def _cell(
-    value: Fraction,
-    parts: Mapping[object, Fraction],
-    weights: Mapping[object, Fraction],
+    value: Fraction | int,
+    parts: Mapping[object, int],
+    weights: Mapping[object, Fraction | int],
     columns: Columns,
-    shift: Fraction,
-    scales: tuple[int, int],
+    shift: int,
 ) -> Cell:
     """One cell; under sampling weights a contribution stands as often as its weight says."""
     if columns.negative == "split":
@@ -306,27 +311,27 @@ def _cell(
         groups = [{who: abs(x) for who, x in parts.items()}]
     else:
         groups = [{who: x - shift for who, x in parts.items()}]
-    scale, seen = scales
     sides, people, named = [], [], set()
     for group in groups:
         order = sorted(group, key=lambda who: (-group[who], str(who)))
         listed = [
-            who for who in order for _ in range(min(_rounded(weights[who]), MOST_LISTED))
+            who for who in order[:MOST_LISTED]
+            for _ in range(min(_rounded(weights[who]), MOST_LISTED))
         ][:MOST_LISTED]  # fmt: skip
-        total = sum((group[who] * weights[who] for who in group), Fraction(0))
-        sides.append(Side(_whole(total, seen), tuple(_whole(group[w], seen) for w in listed)))
+        total = sum(group[who] * weights[who] for who in group)
+        sides.append(Side(_whole(total, 0), tuple(group[w] for w in listed)))
         people.append(order)
         named |= set(listed[:LISTED])
     everyone = tuple(itertools.chain.from_iterable(people))
-    stands = sum((weights[who] for who in parts), Fraction(0))
+    stands = sum(weights[who] for who in parts)
     return Cell(
-        _whole(value, scale), len(parts), tuple(sides), everyone, frozenset(named),
-        None if columns.weight is None else max(1, int(stands + Fraction(1, 2))),
+        _whole(value, 0), len(parts), tuple(sides), everyone, frozenset(named),
+        None if columns.weight is None else _rounded(stands),
     )  # fmt: skip
 
 
-def _rounded(weight: Fraction) -> int:
-    return max(1, int(weight + Fraction(1, 2)))
+def _rounded(weight: Fraction | int) -> int:
+    return max(1, int((2 * weight + 1) // 2))
 
 
 # ---- one row per cell ----------------------------------------------------------------------------
