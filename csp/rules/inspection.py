@@ -35,6 +35,9 @@ COUNTS = ("FREQ(3,10)", "FREQ(5,10)", "FREQ(10,10)")
 MOST_CODES = 10_000
 """Codes of a column above which nesting is not looked for: it is then an identifier, or a value."""
 
+Coded = tuple[tuple[str, ...], Ints]
+"""Codes of a column, each once in sorted order, and whose they are; see `numbered_codes`."""
+
 
 @dataclass(frozen=True, slots=True)
 class ColumnFacts:
@@ -188,19 +191,22 @@ def inspect(
         msg = "the data has no records; there is nothing to inspect"
         raise InputError(msg)
     known = hierarchies or {}
-    columns = _columns(arrays, amounts)
+    # Each column is coded once, whatever is asked about it.
+    coded = {name: numbered_codes(array) for name, array in arrays.items()}
+    columns = _columns(coded, amounts)
     within = {column.name: column.within for column in columns}
     dimensions = list(dict.fromkeys(name for one in wanted for name in one))
     chains = {
         name: (*within[name], name) for name in dimensions if within[name] and name not in known
     }
     problems = _problems(records, columns, dimensions, left_out=missing is None)
-    problems += _geographies(arrays, wanted, within)
-    whole = _whole(arrays, dimensions if missing is None else (), value)
+    problems += _geographies(coded, wanted, within)
+    coded_dimensions = [coded[name] for name in dimensions] if missing is None else []
+    whole = _whole(coded_dimensions, records)
     if missing_values is not None:
         check_choice("missing_values", missing_values, ("error", "drop"))
-        if missing_values == "error":
-            whole = _whole(arrays, dimensions if missing is None else (), None)
+    if value is not None and missing_values != "error":
+        whole &= ~is_gap(arrays[value])
     kept = {name: array[whole] for name, array in arrays.items() if name in used}
     below = 0
     if value is not None:
@@ -227,11 +233,11 @@ def inspect(
         for one in wanted
     )  # fmt: skip
     linked = tuple((one, two) for one, two in combinations(wanted, 2) if one != two)
-    owners = None if contributor is None else len(numbered_codes(arrays[contributor])[0])
+    owners = None if contributor is None else len(coded[contributor][0])
     if contributor is None and (hint := repeats_note(source_of(arrays), used, records)):
         problems.append(hint)
     if contributor is not None:
-        problems += _almost_alike(arrays[contributor], contributor)
+        problems += _almost_alike(coded[contributor], contributor)
     return Inspection(records, owners, columns, chains, tables, linked, tuple(problems))
 
 
@@ -289,9 +295,9 @@ def _unanswered(column: NDArray[Any], value: str, chosen: str | None) -> list[st
     ]
 
 
-def _almost_alike(column: NDArray[Any], contributor: str) -> list[str]:
+def _almost_alike(column: Coded, contributor: str) -> list[str]:
     """Say how many identifiers differ from another in their letters' case or in blanks only."""
-    texts, number = numbered_codes(column)
+    texts, number = column
     first: dict[str, int] = {}
     pairs = []
     for place, text in enumerate(texts):
@@ -309,12 +315,11 @@ def _almost_alike(column: NDArray[Any], contributor: str) -> list[str]:
     ]
 
 
-def _columns(arrays: Mapping[str, NDArray[Any]], amounts: Sequence[str]) -> tuple[ColumnFacts, ...]:
+def _columns(coded: Mapping[str, Coded], amounts: Sequence[str]) -> tuple[ColumnFacts, ...]:
     """Describe each column; amounts and identifiers group nothing."""
-    coded = {name: numbered_codes(array) for name, array in arrays.items()}
     sizes = {name: len(texts) - ("" in texts) for name, (texts, _) in coded.items()}
     # A code of nearly every record lies within anything.
-    most = min(MOST_CODES, len(next(iter(arrays.values()))) // 2)
+    most = min(MOST_CODES, len(next(iter(coded.values()))[1]) // 2)
     found = []
     for name, (texts, number) in coded.items():
         above = [
@@ -323,12 +328,13 @@ def _columns(arrays: Mapping[str, NDArray[Any]], amounts: Sequence[str]) -> tupl
             if other not in (name, *amounts)
             and name not in amounts
             and 1 < sizes[other] < sizes[name] <= most
-            and len(np.unique(np.column_stack([number, labels]), axis=0)) == sizes[name]
+            and "" not in texts
+            and _lies_within(number, labels)
         ]
         chain: list[str] = []
         # Fine to coarse; each must group the one before.
         for other in sorted(above, key=sizes.__getitem__)[::-1]:
-            if not chain or _groups(coded[other][1], coded[chain[0]][1]):
+            if not chain or _groups(coded[other], coded[chain[0]]):
                 chain.insert(0, other)
         missing = int((number == texts.index("")).sum()) if "" in texts else 0
         numbers = sizes[name] > 0 and all(map(_NUMBER.fullmatch, filter(None, texts)))
@@ -339,9 +345,15 @@ def _columns(arrays: Mapping[str, NDArray[Any]], amounts: Sequence[str]) -> tupl
 _NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?\s*")
 
 
-def _groups(coarse: Ints, fine: Ints) -> bool:
-    pairs = np.unique(np.column_stack([fine, coarse]), axis=0)
-    return len(pairs) == len(np.unique(fine)) and len(np.unique(coarse)) < len(np.unique(fine))
+def _groups(coarse: Coded, fine: Coded) -> bool:
+    return len(coarse[0]) < len(fine[0]) and _lies_within(fine[1], coarse[1])
+
+
+def _lies_within(fine: Ints, coarse: Ints) -> bool:
+    """Whether all records of one code have one code of another column."""
+    some = np.empty(int(fine.max()) + 1, np.int64)
+    some[fine] = coarse  # that of any of its records, which is then that of all
+    return bool((some[fine] == coarse).all())
 
 
 def is_fine(column: ColumnFacts, records: int) -> bool:
@@ -373,13 +385,13 @@ for two columns that nest but for some records: by chance the one is at most the
 
 
 def _geographies(
-    arrays: Mapping[str, NDArray[Any]],
+    coded: Mapping[str, Coded],
     wanted: Sequence[tuple[str, ...]],
     within: Mapping[str, tuple[str, ...]],
 ) -> list[str]:
     """Columns of different tables of which most codes of one lie in one code of the other."""
     found = []
-    numbers = {n: numbered_codes(arrays[n])[1] for n in dict.fromkeys(sum(wanted, ()))}
+    numbers = {n: coded[n][1] for n in dict.fromkeys(sum(wanted, ()))}
     for one, other in combinations(numbers, 2):
         if any({one, other} <= set(table) for table in wanted):
             continue
@@ -412,17 +424,12 @@ def _geographies(
     return found
 
 
-def _whole(
-    arrays: Mapping[str, NDArray[Any]], dimensions: Sequence[str], value: str | None
-) -> Bools:
-    """Which records have a code in every dimension, and a value."""
-    whole = np.ones(len(next(iter(arrays.values()))), bool)
-    for name in dimensions:
-        texts, number = numbered_codes(arrays[name])
+def _whole(dimensions: Sequence[Coded], records: int) -> Bools:
+    """Which records have a code in every dimension."""
+    whole = np.ones(records, bool)
+    for texts, number in dimensions:
         if "" in texts:
             whole &= number != texts.index("")
-    if value is not None:
-        whole &= ~is_gap(arrays[value])
     return whole
 
 
