@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -80,8 +81,14 @@ def _read_floats(column: NDArray[Any], name: str) -> Floats:
             what = "is missing or infinite; fill it or drop the record"
             raise wrong_entry(int(where[0]), name, what)
         return numbers
+    items = column.tolist()
+    if _PLAIN.issuperset("".join(item for item in items if isinstance(item, str))):
+        with suppress(TypeError, ValueError):
+            numbers = np.fromiter(map(float, items), np.float64, len(items))
+            if np.isfinite(numbers).all():
+                return numbers
     numbers = np.empty(len(column))
-    for i, item in enumerate(column.tolist()):
+    for i, item in enumerate(items):  # one by one, to tell which is wrong
         try:
             if isinstance(item, str) and not _PLAIN.issuperset(item):
                 raise ValueError  # noqa: TRY301 (digits of other scripts, underscores)

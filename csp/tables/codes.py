@@ -6,7 +6,8 @@ cells keeps its labels this way, and everything that works on all cells reads th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, time
 from math import prod
 from typing import Any, overload
@@ -404,28 +405,35 @@ def _numbered_whole(column: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
 def _numbered_entries(column: NDArray[Any]) -> tuple[Ints, list[str]]:
     """Give entries numbers; also returns the code of each number."""
     items = column.tolist()
+    # Equal texts are one code; 1 and True and 1.0 are equal and not one code.
+    if column.dtype.kind == "U" or set(map(type, items)) <= {str, type(None)}:
+        number, different = _numbered(items, len(items))
+        return number, list(map(_code, different))
     try:
-        # Equal texts are one code.
-        if column.dtype.kind == "U" or set(map(type, items)) <= {str, type(None)}:
-            seen = {item: i for i, item in enumerate(dict.fromkeys(items))}
-            number = np.fromiter(map(seen.__getitem__, items), np.int64, len(items))
-            return number, [_code(item) for item in seen]
-        # 1 and True and 1.0 are equal and not one code.
-        known: dict[tuple[type, Any], int] = {}
-        codes: list[str] = []
-        places = np.empty(len(items), np.int64)
-        for i, item in enumerate(items):
-            key = (type(item), item)
-            place = known.get(key)
-            if place is None:
-                codes.append(_code(item))
-                place = known[key] = len(known)
-            places[i] = place
+        number, pairs = _numbered(zip(map(type, items), items, strict=True), len(items))
+        return number, [_code(item) for _, item in pairs]
     except TypeError as error:  # bytes, or not hashable: a list, a dict, an array
-        kind = type(item).__name__
+        i = next(i for i, item in enumerate(items) if not _has_code(item))
+        kind = type(items[i]).__name__
         msg = f"row {i + 1}: a code is a {kind}; codes must be text or numbers"
         raise InputError(msg) from error
-    return places, codes
+
+
+def _numbered(entries: Iterable[Any], n: int) -> tuple[Ints, list[Any]]:
+    """Give n entries numbers; also returns the different ones in their order."""
+    seen: defaultdict[Any, int] = defaultdict()
+    seen.default_factory = seen.__len__  # what is new is numbered in the one look for it
+    number = np.fromiter(map(seen.__getitem__, entries), np.int64, n)
+    return number, list(seen)
+
+
+def _has_code(item: Any) -> bool:
+    try:
+        hash(item)
+        _code(item)
+    except TypeError:
+        return False
+    return True
 
 
 def _text_order(whole: NDArray[Any]) -> Ints:
@@ -443,6 +451,8 @@ def _text_order(whole: NDArray[Any]) -> Ints:
 
 
 def _code(item: Any) -> str:
+    if isinstance(item, str):
+        return plain_code(item)
     if is_missing(item):
         return ""
     if isinstance(item, (bytes, bytearray, memoryview)):

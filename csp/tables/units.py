@@ -22,12 +22,14 @@ MOST_DECIMALS = 15
 
 # Up to 15 significant digits a decimal and the float nearest to it determine each other, so the
 # scaled float rounds to the digits of the shortest decimal text of that float.
-_SAFE = 10**15
+_DIGITS = 15
+_SAFE = 10**_DIGITS
 
 _ULPS = 4
 """Units in the last place by which a few sums and products of floats go wrong."""
 
 _COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
+_SIGNS = re.compile(r"[0-9.+-]*")
 _PLAIN = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?")
 
 
@@ -199,8 +201,10 @@ def unmasked(array: Any) -> NDArray[Any]:
 
 def is_missing(item: Any) -> bool:
     """Whether an object stands for no value: None, NaN, and the gaps of pandas."""
-    if isinstance(item, str):
+    if isinstance(item, (str, int)):
         return False
+    if isinstance(item, float):
+        return item != item  # NaN, and no other float
     gap = item is None or getattr(item, "is_valid", True) is False  # a scalar of pyarrow
     return gap or str(item) in {"nan", "NaT", "<NA>"}
 
@@ -268,6 +272,9 @@ def _rounded(array: Floats, left: Ints, decimals: int, mantissa: Ints, places: I
 def _from_objects(
     array: NDArray[Any], decimals: int | None, *, rounded: bool = False
 ) -> tuple[Ints, Ints]:
+    floats = _as_floats(array)
+    if floats is not None:
+        return _from_floats(floats, decimals, rounded=rounded)
     mantissa = np.zeros(len(array), np.int64)
     places = np.zeros(len(array), np.int64)
     known: dict[str, tuple[int, int]] = {}
@@ -283,6 +290,23 @@ def _from_objects(
             found = known[text] = _parse(text, i, decimals, rounded=rounded)
         mantissa[i], places[i] = found
     return mantissa, places
+
+
+def _as_floats(array: NDArray[Any]) -> Floats | None:
+    """Objects as floats that stand for the same numbers, if all are of such kinds; else None."""
+    items = array.tolist() if array.dtype.kind in "OU" else []
+    kinds = set(map(type, items))
+    if kinds == {str}:
+        # A point and a sign are counted as digits too, so there are never more than floats keep.
+        if max(map(len, items)) > _DIGITS or not _SIGNS.fullmatch("".join(items)):
+            return None
+    elif not kinds or not kinds <= {float, int}:
+        return None
+    try:
+        found = np.fromiter(map(float, items), np.float64, len(items))
+    except (ValueError, OverflowError):  # of "1-2", or nothing: its own text tells what is wrong
+        return None
+    return found if (np.abs(found) < _SAFE).all() else None  # not if one is missing
 
 
 def _from_fraction(

@@ -77,8 +77,9 @@ def equal_distances(classes: Ints, codes: Ints) -> list[Fraction]:
 
 def _entries(classes: Ints, codes: Ints) -> tuple[NDArray[Any], ...]:
     """Classes, codes and counts of the values that occur, sorted."""
-    pairs, counts = np.unique(np.column_stack([classes, codes]), axis=0, return_counts=True)
-    return pairs[:, 0], pairs[:, 1], counts.astype(np.int64)
+    width = int(codes.max()) + 1
+    pairs, counts = np.unique(classes * width + codes, return_counts=True)
+    return *np.divmod(pairs, width), counts.astype(np.int64)
 
 
 def _roomy(n: int, m: int) -> Callable[[Any], NDArray[Any]]:

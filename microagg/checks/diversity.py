@@ -29,9 +29,9 @@ def counts_of(classes: Ints, codes: Ints) -> list[tuple[int, ...]]:
     gaps = np.bincount(classes[~there], minlength=int(classes.max()) + 1).tolist()
     found: list[list[int]] = [[] for _ in gaps]
     if there.any():
-        pairs = np.column_stack([classes[there], codes[there]])
-        owners, sizes = np.unique(pairs, axis=0, return_counts=True)
-        for owner, size in zip(owners[:, 0].tolist(), sizes.tolist(), strict=True):
+        width = int(codes.max()) + 1
+        pairs, sizes = np.unique(classes[there] * width + codes[there], return_counts=True)
+        for owner, size in zip((pairs // width).tolist(), sizes.tolist(), strict=True):
             found[owner].append(size)
     for counts, gap in zip(found, gaps, strict=True):
         counts.sort(reverse=True)
@@ -52,7 +52,7 @@ def largest_l(counts: Sequence[int], c: Fraction) -> int:
     tail, best = sum(counts), 1
     for place in range(1, len(counts)):
         tail -= counts[place - 1]
-        if not counts[0] < c * tail:
+        if not counts[0] * c.denominator < c.numerator * tail:
             break
         best = place + 1
     return best

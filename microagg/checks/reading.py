@@ -39,13 +39,26 @@ class Attribute(Frozen):
 
     name: str
     codes: Ints
-    values: tuple[Any, ...]
+    values: Sequence[Any]
     numeric: bool
 
     @property
     def gaps(self) -> int:
         """Number of missing values."""
         return int((self.codes < 0).sum())
+
+
+@dataclass(frozen=True, slots=True)
+class _Exact(Sequence[Fraction]):
+    """Numbers that become exact when they are asked for: nobody asks for those of most columns."""
+
+    numbers: list[Any]
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __getitem__(self, place: Any) -> Any:
+        return exact(self.numbers[place])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,8 +80,10 @@ class Published:
 
         Classes are numbered in the order of their first records.
         """
-        codes = np.column_stack([key.codes for key in self.keys])
-        _, first, which = np.unique(codes, axis=0, return_index=True, return_inverse=True)
+        which = np.zeros(len(self.keys[0].codes), np.int64)
+        for codes in (key.codes + 1 for key in self.keys):  # numbered anew: there are at most n
+            both = which * (int(codes.max()) + 1) + codes
+            _, first, which = np.unique(both, return_index=True, return_inverse=True)
         place = np.empty(len(first), np.int64)
         place[np.argsort(first)] = np.arange(len(first))
         return np.asarray(place[which.ravel()], np.int64)
@@ -155,22 +170,24 @@ def _attribute(name: str, column: NDArray[Any], *, parse: bool) -> Attribute:
         values, which = np.unique(column[~gone], return_inverse=True)
         codes = np.full(len(column), -1, np.int64)
         codes[~gone] = which
-        return Attribute(name, codes, tuple(exact(v) for v in values.tolist()), numeric=True)
+        return Attribute(name, codes, _Exact(values.tolist()), numeric=True)
     known: dict[Any, int] = {}
-    codes = np.empty(len(column), np.int64)
-    if not parse and len({isinstance(item, (bool, np.bool_)) for item in column}) > 1:
+    entries = column.tolist()
+    if not parse and len({kind in (bool, np.bool_) for kind in set(map(type, entries))}) > 1:
         # Python takes True for 1, but a file that is published has both.
-        column = np.array(
-            [str(x) if isinstance(x, (bool, np.bool_)) else x for x in column], object
-        )
-    for i, item in enumerate(column.tolist()):
+        entries = [str(item) if isinstance(item, (bool, np.bool_)) else item for item in entries]
+    first, which = _entries(entries)
+    found = np.empty(len(first), np.int64)
+    for code, row in enumerate(first):
+        item = entries[row]
         if is_missing(item) or (isinstance(item, str) and item.strip().lower() in BLANKS):
-            codes[i] = -1
+            found[code] = -1
             continue
-        key = item.strip() if isinstance(item, str) else _number(item, i, name)
+        key = item.strip() if isinstance(item, str) else _number(item, row, name)
         # Of what must differ, what looks alike is one; of what must agree, it is two.
         key = normalize("NFC", key) if parse and isinstance(key, str) else key
-        codes[i] = known.setdefault(key, len(known))
+        found[code] = known.setdefault(key, len(known))
+    codes = found[which]
     items: list[Any] = list(known)
     numeric = not any(isinstance(item, str) for item in items)
     if parse and not numeric:
@@ -184,6 +201,23 @@ def _attribute(name: str, column: NDArray[Any], *, parse: bool) -> Attribute:
     place = {value: code for code, value in enumerate(ranked)}
     new = np.array([place[item] for item in items] + [-1], np.int64)
     return Attribute(name, new[codes], tuple(ranked), numeric=numeric)
+
+
+def _entries(entries: list[Any]) -> tuple[list[int], Ints]:
+    """First row of each different entry, in the order of the rows, and which one each row has.
+
+    Only of texts and plain numbers equal ones are one: others may look different all the same.
+    """
+    if not set(map(type, entries)) <= {str, int, float, type(None)}:
+        return list(range(len(entries))), np.arange(len(entries))
+    number: dict[Any, int] = {}
+    first: list[int] = []
+    which = np.empty(len(entries), np.int64)
+    for row, entry in enumerate(zip(map(type, entries), entries, strict=True)):
+        place = which[row] = number.setdefault(entry, len(number))
+        if place == len(first):
+            first.append(row)
+    return first, which
 
 
 def _by_text(people: Attribute) -> Attribute:

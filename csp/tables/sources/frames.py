@@ -168,8 +168,10 @@ def _from_series(series: Any) -> NDArray[Any]:
             return array
         if array.dtype in _NARROW:
             return _doubles(array)
-    items = zip(series.to_list(), series.is_null(), strict=True)
-    plain = _object_array([None if gap else item for item, gap in items])
+    items = series.to_list()
+    for gap in np.flatnonzero(series.is_null().to_numpy()).tolist():
+        items[gap] = None
+    plain = _object_array(items)
     if str(series.dtype) != "Float32":
         return plain
     return _doubles(np.array([None if x is None else np.float32(x) for x in plain], object))
