@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,12 +20,6 @@ _LIKELY = re.compile(
     re.IGNORECASE,
 )
 """How names of codes begin that may be totals: "All persons", but also "All other services"."""
-
-LEAST = 3
-"""Sums that must hold, and none fail, before codes are taken for parts of another by themselves."""
-
-_MOST = 150
-"""Codes up to which runs are tried: beyond, a hierarchy is not printed as a list."""
 
 _SEVERAL = {"31": ("32", "33"), "44": ("45",), "48": ("49",)}
 """Sectors of NAICS that hold codes of several beginnings; files write them as "31----"."""
@@ -57,7 +51,8 @@ class Dimension:
         return self.codes[tops[0]] if len(tops) == 1 and len(self.codes) > 1 else ""
 
 
-def _of(codes: Sequence[str], parents: Mapping[str, str]) -> Dimension:
+def parts_of(codes: Sequence[str], parents: Mapping[str, str]) -> Dimension:
+    """Dimension of codes and what each is a part of, by their names."""
     # Inner codes that the table does not have leave their parts to what is above them.
     inner = {above for above in parents.values() if above not in codes}
 
@@ -120,7 +115,7 @@ def given(codes: Sequence[str], tree: Hierarchy, name: str, total: str | None) -
         raise InputError(msg)
     if named not in codes:  # a total that the table does not have binds nothing
         parents = {code: above for code, above in parents.items() if above != named}
-    return _of(codes, parents)
+    return parts_of(codes, parents)
 
 
 def flat(codes: Sequence[str], name: str, total: str | None) -> Dimension:
@@ -147,7 +142,7 @@ def flat(codes: Sequence[str], name: str, total: str | None) -> Dimension:
     parts = [] if root is None else [c for c in codes if c != root and c not in aside]
     # One part beside a total is "of which", unless the caller names the total.
     parts = [] if total is None and len(parts) == 1 else parts
-    return _of(codes, dict.fromkeys(parts, root or ""))
+    return parts_of(codes, dict.fromkeys(parts, root or ""))
 
 
 def whole_of(codes: Sequence[str]) -> str | None:
@@ -189,7 +184,7 @@ def under(
         code: up for code, up in above.items()
         if (beside[up] > 1 or up not in codes or up in ends) and code not in aside
     }  # fmt: skip
-    return _of(codes, {**parts, **top})
+    return parts_of(codes, {**parts, **top})
 
 
 def by_indents(codes: Sequence[str], indents: Sequence[int], total: str | None) -> Dimension | None:
@@ -221,7 +216,7 @@ def by_indents(codes: Sequence[str], indents: Sequence[int], total: str | None) 
     root = whole or (called[0] if called else None)
     if root is not None:
         parents |= {code: root for code in tops if code != root}
-    return _of(codes, parents)
+    return parts_of(codes, parents)
 
 
 def by_prefixes(codes: Sequence[str], total: str | None) -> Dimension | None:
@@ -256,31 +251,7 @@ def by_prefixes(codes: Sequence[str], total: str | None) -> Dimension | None:
         return None
     if root is not None:
         parents |= {code: root for code in codes if code not in parents and code != root}
-    return _of(codes, parents)
-
-
-def checked_sums(dimension: Dimension, values: Ints, shown: Bools, slack: int) -> tuple[int, int]:
-    """Count the sums of a dimension that can be checked, and those of them that do not hold.
-
-    Parameters
-    ----------
-    dimension : Dimension
-    values, shown : (k, lines) int64 and bool
-        Of each code in all combinations of the other dimensions.
-    slack : int
-        By how much each number may be off.
-    """
-    k = len(values)
-    checked = failed = 0
-    for position in np.unique(dimension.parent[dimension.parent >= 0]).tolist():
-        parts = np.flatnonzero(dimension.parent == position)
-        if position >= k or (parts >= k).any():
-            continue
-        whole = shown[position] & shown[parts].all(axis=0)
-        off = np.abs(values[parts].sum(axis=0) - values[position])
-        checked += int(whole.sum())
-        failed += int((off[whole] > slack * (len(parts) + 1)).sum())
-    return checked, failed
+    return parts_of(codes, parents)
 
 
 def below(dimension: Dimension, root: str) -> Dimension:
@@ -298,97 +269,6 @@ def only(dimension: Dimension, root: str) -> Dimension:
     """Dimension of the parts of one code alone."""
     place = dimension.codes.index(root)
     return Dimension(dimension.codes, np.where(dimension.parent == place, place, -1))
-
-
-def exceeded(dimension: Dimension, values: Ints, shown: Bools, slack: int) -> bool:
-    """Whether published parts of a sum are more than it, where none is negative.
-
-    Parameters
-    ----------
-    dimension, values, shown, slack
-        As for `checked_sums`.
-    """
-    k = len(values)
-    for position in np.unique(dimension.parent[dimension.parent >= 0]).tolist():
-        parts = np.flatnonzero(dimension.parent[:k] == position)
-        if position < k:
-            over = (values * shown)[parts].sum(axis=0) - values[position]
-            off = slack * (shown[parts].sum(axis=0) + 1)
-            if (over > off)[shown[position]].any():
-                return True
-    return False
-
-
-def found(
-    codes: Sequence[str], values: Ints, shown: Bools, slack: int,
-    likely: Collection[int] = (), least: int = LEAST,
-) -> tuple[Dimension, int] | None:  # fmt: skip
-    """Find totals by adding up runs of neighbours; None if there are none.
-
-    A code is the total of the codes right before or right after it if that holds wherever all of
-    them are published, in `least` lines or more of which not all are 0. Of several, the longest run
-    counts. Runs are nested or apart, as in a printed table. One line is enough for the positions of
-    codes that are `likely` to be totals by their names.
-
-    Returns
-    -------
-    Dimension, int
-        And how many sums support it.
-    """
-    k = len(codes)
-    if k > _MOST:
-        return None
-    parents: dict[int, int] = {}
-    support = 0
-
-    def tops(indices: Sequence[int]) -> list[int]:
-        return [i for i in indices if i not in parents]
-
-    # Short runs first, and again after each find, so that a total of subtotals finds these alone.
-    length = 2
-    while length < k:
-        parts, position, sums_held = _run(
-            values, shown, tops, parents, length, slack, likely, least
-        )
-        if parts:
-            parents |= dict.fromkeys(parts, position)
-            support += sums_held
-            length = 2
-        else:
-            length += 1
-    if not parents:
-        return None
-    named = {codes[i]: codes[p] for i, p in parents.items()}
-    return _of(codes, named), support
-
-
-def _run(
-    values: Ints, shown: Bools, tops: Callable[[Sequence[int]], list[int]],
-    parents: Mapping[int, int], length: int, slack: int, likely: Collection[int], least: int,
-) -> tuple[list[int], int, int]:  # fmt: skip
-    """Find a code that is the sum of so many neighbours; no parts if there is none."""
-    k = len(values)
-    for position in range(k):
-        if position in parents.values():
-            continue
-        top = position
-        while top in parents:
-            top = parents[top]
-        after = tops(range(position + 1, k))[:length]
-        before = tops(range(position - 1, -1, -1))[:length]
-        for parts in (after, before):
-            if len(parts) < length or top in parts:
-                continue
-            whole = shown[position] & shown[parts].all(axis=0)
-            telling = whole & (values[position] != 0)
-            off = np.abs(values[parts].sum(axis=0) - values[position])
-            needed = 1 if position in likely else least
-            if int(telling.sum()) < needed or (off[whole] > slack * (length + 1)).any():
-                continue
-            # Where one part is all there is, equality says little.
-            if int((values[parts] != 0).sum(axis=0)[telling].max(initial=0)) >= 2:
-                return parts, position, int(whole.sum())
-    return [], -1, 0
 
 
 def _some(codes: Sequence[str]) -> str:

@@ -10,8 +10,9 @@ import numpy as np
 
 from csp.errors import InputError, argument
 from csp.exact import Bools, Ints
+from csp.published.sums import adding_up
 from csp.published.sums import dimensions as ways
-from csp.published.sums.dimensions import Dimension, checked_sums
+from csp.published.sums.dimensions import Dimension
 from csp.published.told import Told
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.totals import is_total
@@ -128,19 +129,25 @@ class _Column:
 
     def checked(self, dimension: Dimension) -> tuple[int, int]:
         """Count the published sums of a dimension that hold, and those that fail."""
-        return (0, 0) if self.lines is None else checked_sums(dimension, *self.lines, self.slack)
+        return (
+            (0, 0)
+            if self.lines is None
+            else adding_up.checked_sums(dimension, *self.lines, self.slack)
+        )
 
     def exceeded(self, dimension: Dimension) -> bool:
         """Whether published parts of a sum are more than it, and none can be negative."""
         return (
             self.lines is not None and self.told.negative != "allow"
-            and ways.exceeded(dimension, *self.lines, self.slack)
+            and adding_up.exceeded(dimension, *self.lines, self.slack)
         )  # fmt: skip
 
     def sums_found(self, likely: Sequence[int] = ()) -> tuple[Dimension, int] | None:
-        """Find sums by trying, and how many lines support them; see `dimensions.found`."""
+        """Find sums by trying, and how many lines support them; see `adding_up.found`."""
         return (
-            None if self.lines is None else ways.found(self.codes, *self.lines, self.slack, likely)
+            None
+            if self.lines is None
+            else adding_up.found(self.codes, *self.lines, self.slack, likely)
         )
 
 
@@ -197,7 +204,7 @@ def _found(column: _Column) -> Dimension:
     # of themselves needs fewer sums than what is found by trying.
     others = [
         ("codes begin with the code that they are a part of", ways.by_prefixes(codes, total), 1),
-        *(("totals are found by adding up", one, ways.LEAST) for one in _tried(column, plain)),
+        *(("totals are found by adding up", one, adding_up.LEAST) for one in _tried(column, plain)),
     ]
     for why, other, least in others:
         if other is None:
@@ -352,11 +359,11 @@ def _whole_tree(codes: tuple[str, ...], likely: Sequence[int], lines: _Lines) ->
 
     Each alone might be chance; that they leave no code over, at every level, is not.
     """
-    made = (ways.found(codes, *lines, 0, likely, least=2) or (None,))[0]
+    made = (adding_up.found(codes, *lines, 0, likely, least=2) or (None,))[0]
     if made is None or made.root not in {codes[i] for i in likely}:
         return None
-    good, bad = checked_sums(made, *lines, 0)
-    return made if good >= 2 * ways.LEAST and not bad else None
+    good, bad = adding_up.checked_sums(made, *lines, 0)
+    return made if good >= 2 * adding_up.LEAST and not bad else None
 
 
 def _supported(count: int) -> str:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from csp import Hierarchy, InputError
+from csp.published.sums import adding_up
 from csp.published.sums import dimensions as ways
 from csp.published.sums.relations import all_cells, sums
 from tests.support.shared import examples
@@ -77,10 +78,10 @@ def test_planted_totals_are_found(data) -> None:
         codes.insert(at, "whole")
         rows.insert(at, np.sum(tops, axis=0))
     values = np.array(rows)
-    found = ways.found(codes, values, np.ones(values.shape, bool), 0)
+    found = adding_up.found(codes, values, np.ones(values.shape, bool), 0)
     assert found is not None
     assert parents(found[0]) == want
-    assert ways.checked_sums(found[0], values, np.ones(values.shape, bool), 0)[1] == 0
+    assert adding_up.checked_sums(found[0], values, np.ones(values.shape, bool), 0)[1] == 0
 
 
 @examples(60)
