@@ -212,8 +212,10 @@ def read_grid(
             f"{row_names(labels.inside)} within the table {_have(labels.inside)} no numbers and "
             f"{_are(labels.inside)} left out"
         )
-    depths = {} if above[-1] else labels.indents
-    indents = {last: depths} if depths else {}
+    depths = labels.indents if len(labels.indents) == len(down) else labels.indents[-1:]
+    # Of levels that were merged, those of the last one count.
+    levels_of = zip(names[: len(down)][::-1], above[::-1], depths[::-1], strict=False)
+    indents = {name: deep for name, tree, deep in levels_of if deep and not tree}
     return CrossGrid(
         tuple(names), codes, entries, places, Printed(indents, parents, ends), (first, *told)
     )

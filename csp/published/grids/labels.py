@@ -36,8 +36,8 @@ class RowLabels:
         One list for each level, with one label for each row.
     names : list of str
         Names of the levels, "" where there is none.
-    indents : dict of str to int
-        How far labels of the last level are indented; empty if none is, or levels say the same.
+    indents : list of dict of str to int
+        How far labels of each level are indented; empty if none is, or levels say the same.
     inside : list of int
         Rows within the table that have no numbers and are left out.
     told : list of str
@@ -48,7 +48,7 @@ class RowLabels:
 
     down: list[list[str]]
     names: list[str]
-    indents: dict[str, int]
+    indents: list[dict[str, int]]
     inside: list[int]
     told: list[str]
     parents: dict[str, str]
@@ -112,9 +112,17 @@ def row_labels(
         down, names, said = [*paths[0]], [*names, *[""] * (len(paths[0]) - len(names))], paths[1]
         told.append(said)
         depths = depths if len(down) == 1 else []
-    indents: dict[str, int] = {}
-    for label, depth in zip(down[-1], depths, strict=bool(depths)):
-        indents.setdefault(label, depth)
+    columns = [j for j in range(shape.labels) if j not in doubles]
+    if len(columns) > 1 and not blocks:
+        levels = [_depths_of(rows, shape, j) for j in columns]
+    else:
+        levels = [dict(zip(shape.body, depths, strict=bool(depths)))]
+    indents: list[dict[str, int]] = [{} for _ in down]
+    # What stands above all rows of a section comes first, and is not indented.
+    for level, deep, found in zip(down[::-1], levels[::-1], indents[::-1], strict=False):
+        for i, label in zip(shape.body, level, strict=True):
+            if i in deep:
+                found.setdefault(label, deep[i])
     down, totals = _with_totals(down)
     if totals:
         told.append(
@@ -122,7 +130,7 @@ def row_labels(
             "without a label of the next level are read as totals of those below"
         )
     return RowLabels(
-        down, names, indents if len({*indents.values()}) > 1 else {}, inside, told,
+        down, names, [one if len({*one.values()}) > 1 else {} for one in indents], inside, told,
         blocks.parents if blocks else {},
     )  # fmt: skip
 
@@ -183,6 +191,13 @@ def _depths(rows: Sequence[Sequence[Any]], shape: Shape) -> list[int]:
         raw = next((str(x) for x in rows[i][: shape.labels] if sign_of(x)), "")
         depths.append(len(raw) - len(raw.lstrip()))
     return depths if len({*depths}) > 1 else []
+
+
+def _depths_of(rows: Sequence[Sequence[Any]], shape: Shape, column: int) -> dict[int, int]:
+    """How far the labels of one column are indented, by row; only rows that have one."""
+    labelled = (i for i in shape.body if column < len(rows[i]) and sign_of(rows[i][column]))
+    raw = {i: str(rows[i][column]) for i in labelled}
+    return {i: len(text) - len(text.lstrip()) for i, text in raw.items()}
 
 
 def _of_which(

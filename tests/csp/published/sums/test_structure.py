@@ -249,3 +249,30 @@ def test_what_is_left_over_is_part_of_the_total() -> None:
     ]
     expected = {"wheat": "Grain", "rye": "Grain", "Grain": "Total", "cows": "Total"}
     assert above(Release.from_frame(rows)) == expected
+
+
+@pytest.mark.parametrize("outer", [False, True])
+def test_indents_count_in_each_of_two_columns_of_labels(outer: bool) -> None:
+    """Industries are indented beside sexes, and sexes beside industries."""
+    industries = {
+        "Trade": (C, "20"),
+        "   Retail": ("10", C),
+        "   Wholesale": (C, "5"),
+        "Hotels": (C, "9"),
+        "Total": ("80", "29"),
+    }
+    men = [[name, "Men", *cells] for name, cells in industries.items()]
+    women = [[name, "Women", *cells] for name, cells in industries.items()]
+    if outer:  # the label of the first column stands once for its rows
+        rows = [row for one, two in zip(men, women, strict=True) for row in (one, ["", *two[1:]])]
+    else:
+        rows = [[sex, name, *cells] for name, sex, *cells in [*men, *women]]
+    heads = ["Industry", "Sex"] if outer else ["Sex", "Industry"]
+    release = Release.from_frame([[*heads, "East", "West"], *rows])
+    found = set()
+    for row in release.relations.toarray().tolist():
+        labels = [release.labels[i] for i in np.flatnonzero(row).tolist()]
+        whole = release.labels[row.index(-1)]
+        parts = {part for label in labels for part in label} - {*whole, "Men", "Women"}
+        found.add((next(part for part in whole if part in {"Trade", "Total"}), *sorted(parts)))
+    assert found == {("Trade", "Retail", "Wholesale"), ("Total", "Hotels", "Trade")}
