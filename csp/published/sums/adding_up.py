@@ -87,11 +87,14 @@ def found(
     parents: dict[int, int] = {}
     support = 0
     # Short runs first, and again after each find, so that a total of subtotals finds these alone.
-    length = 2
-    while length < k:
+    # The only code with the name of a total is that of all, and subtotals have other names; of
+    # several some are subtotals.
+    length, named = 2, 2 if len(likely) > 1 else k
+    while length <= k:
         sides = _Sides(k, parents, likely)
-        run = _of_named(values, shown, sides, slack) if length == 2 else None
-        run = run or _run(values, shown, sides, length, slack, least)
+        run = _of_named(values, shown, sides, slack) if length == named else None
+        if run is None and length < k:
+            run = _run(values, shown, sides, length, slack, least)
         length = length + 1 if run is None else 2
         if run is not None:
             parts, position, held = run
@@ -99,8 +102,8 @@ def found(
             support += held
     if not parents:
         return None
-    named = {codes[i]: codes[p] for i, p in parents.items()}
-    return parts_of(codes, named), support
+    above = {codes[i]: codes[p] for i, p in parents.items()}
+    return parts_of(codes, above), support
 
 
 _Found = tuple[list[int], int, int]
