@@ -20,6 +20,7 @@ PACKAGES = ("csp", "instances", "attacks", "microagg", "cellveil", "studies", "b
 MEASURE = f"""
 import sys, time
 sys.path.insert(0, {str(ROOT)!r})
+import numpy  # which takes 0.1 to 0.3 s, whatever is made of it
 began = time.process_time()
 import csp
 spent = time.process_time() - began
@@ -37,7 +38,7 @@ def run(code):
 def test_import_is_light():
     runs = [run(MEASURE) for _ in range(3)]
     assert all(len(words) == 1 for words in runs), runs
-    assert min(float(words[0]) for words in runs) < 0.150
+    assert min(float(words[0]) for words in runs) < 0.060
 
 
 @pytest.mark.parametrize("package", ["csp", "attacks"])
