@@ -160,26 +160,31 @@ def _run(
 def _of_named(values: Ints, shown: Bools, sides: _Sides, slack: int) -> _Found | None:
     """Find the parts of a code with the name of a total, among those up to the next such code.
 
-    A part that is 0 wherever all are published leaves the sum as it is: the longest run counts. Of
-    rounded numbers several runs may fit: all codes up to the next total count, if they fit best.
+    A part that is 0 wherever all are published leaves the sum as it is: the longest run counts, if
+    all that are longer fail in some line. Of rounded numbers several runs may fit: all codes up to
+    the next total count, if they fit best.
     """
     for position in sides.named:
         fits = []
         for side in sides.of(position):
             block = _before(side, sides.named)
             runs = [block[:n] for n in range(2, len(block) + 1)]
-            fits += [
-                (parts == block, parts) for parts in runs
-                if len(_held(values, shown, position, parts, slack)[1])
-            ]  # fmt: skip
+            settled = True
+            for parts in runs[::-1]:
+                if len(_held(values, shown, position, parts, slack)[1]):
+                    fits.append((parts == block, settled, parts))
+                settled = settled and _fails(values, shown, position, parts, slack)
         if not fits:
             continue
         if slack:
-            whole, parts = min(fits, key=lambda fit: _misfit(values, shown, position, fit[1]))
+            whole, settled, parts = min(
+                fits, key=lambda fit: _misfit(values, shown, position, fit[2])
+            )
         else:
-            whole, parts = max(fits, key=lambda fit: (fit[0], len(fit[1])))
+            whole, settled, parts = max(fits, key=lambda fit: (fit[0], len(fit[2])))
         held, sums = _held(values, shown, position, parts, slack)
-        if whole or (len(fits) == 1 and _telling(sums, parts, slack, sides)) or not slack:
+        some = not slack or (len(fits) == 1 and _telling(sums, parts, slack, sides))
+        if whole or (some and settled):
             return parts, position, held
     return None
 
@@ -190,12 +195,18 @@ def _held(
     """Count the lines in which a sum holds, if it fails in none; and its values that are not 0."""
     whole = shown[position] & shown[parts].all(axis=0)
     telling = whole & (values[position] != 0)
-    off = np.abs(values[parts].sum(axis=0) - values[position])
     # Where one part is all there is, equality says little.
     filled = (values[parts] != 0).sum(axis=0)[telling].max(initial=0)
-    if (off[whole] > slack * (len(parts) + 1)).any() or filled < 2:
+    if _fails(values, shown, position, parts, slack) or filled < 2:
         telling = np.zeros_like(telling)
     return int(whole.sum()), np.abs(values[position][telling])
+
+
+def _fails(values: Ints, shown: Bools, position: int, parts: Sequence[int], slack: int) -> bool:
+    """Whether a sum does not hold in some line that is published whole."""
+    whole = shown[position] & shown[parts].all(axis=0)
+    off = np.abs(values[parts].sum(axis=0) - values[position])
+    return bool((off[whole] > slack * (len(parts) + 1)).any())
 
 
 def _misfit(values: Ints, shown: Bools, position: int, parts: Sequence[int]) -> float:
