@@ -40,7 +40,8 @@ def checked_sums(dimension: Dimension, values: Ints, shown: Bools, slack: int) -
             continue
         whole = shown[position] & shown[parts].all(axis=0)
         off = np.abs(values[parts].sum(axis=0) - values[position])
-        checked += int(whole.sum())
+        # That nothing adds up to nothing tells of no structure.
+        checked += int((whole & (values[[position, *parts]] != 0).any(axis=0)).sum())
         failed += int((off[whole] > slack * (len(parts) + 1)).sum())
     return checked, failed
 
