@@ -117,6 +117,8 @@ def _partitions() -> None:
     microagg.mondrian(file, 5)
     column = {"a": rng.integers(0, 10**6, 20_000)}
     microagg.individual_ranking(column, 5, method="optimal")
+    strata = {"area": np.arange(40) % 12, **{name: part[:40] for name, part in file.items()}}
+    microagg.mdav(strata, 5, within=["area"])
 
 
 def _compliance() -> None:
