@@ -244,7 +244,9 @@ def _flagged(
     for name, signs in flags.items():
         plain = name.casefold()
         preset: str | Marks | None = told.marks
-        if plain in ("obs_status", "conf_status") and (preset is None or len(flags) > 1):
+        if plain in ("obs_status", "conf_status") and (
+            preset in (None, "sdmx", "eurostat") or len(flags) > 1
+        ):
             preset = "sdmx" if plain == "obs_status" else "eurostat"
         if plain == "status" and _are_own(signs, numbers):
             preset = "cellveil"  # whosever signs stand among the values

@@ -101,7 +101,9 @@ def row_labels(
         down[0], _headings(texts, shape, inside), depths
     )  # fmt: skip
     paths = None if blocks else _paths(down, depths)
-    sections = [] if paths or blocks else _sections(texts, shape, inside, down)
+    sections = [] if blocks else _sections(texts, shape, inside, down)
+    if paths and len({*zip(*paths[0], strict=True)}) == len(shape.body):
+        sections = []
     if blocks:
         down, depths, inside = blocks.down, [], []
         names = ["sections", *names][-len(down) :]

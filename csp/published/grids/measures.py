@@ -281,9 +281,13 @@ def _is_average(column: Sequence[Decimal | None], whole: int | None, *, named: b
 def _shows_plainly(
     column: Sequence[Decimal | None], others: Sequence[Sequence[Decimal | None]]
 ) -> bool:
-    """Whether an average shows without a name: of several parts, or with decimals of its own."""
-    parts = sum(x is not None for x in column) - 1
-    return parts >= _PARTS or _places(column) > max(map(_places, others))
+    """Whether an average shows without a name: of several parts, or with decimals of its own.
+
+    A sum of parts of both signs lies among them too, and so does one beside subtotals.
+    """
+    numbers = [x for x in column if x is not None]
+    several = len(numbers) > _PARTS and min(numbers) >= 0
+    return several or _places(column) > max(map(_places, others))
 
 
 def _places(column: Sequence[Decimal | None]) -> int:

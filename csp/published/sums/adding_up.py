@@ -8,7 +8,7 @@ from itertools import takewhile
 
 import numpy as np
 
-from csp.exact import Bools, Ints
+from csp.exact import Bools, Floats, Ints
 from csp.published.sums.dimensions import Dimension, parts_of
 
 LEAST = 3
@@ -32,18 +32,37 @@ def checked_sums(dimension: Dimension, values: Ints, shown: Bools, slack: int) -
     slack : int
         By how much each number may be off.
     """
-    k = len(values)
     checked = failed = 0
-    for position in np.unique(dimension.parent[dimension.parent >= 0]).tolist():
-        parts = np.flatnonzero(dimension.parent == position)
-        if position >= k or (parts >= k).any():
-            continue
+    for position, parts in _sums_of(dimension, len(values)):
         whole = shown[position] & shown[parts].all(axis=0)
         off = np.abs(values[parts].sum(axis=0) - values[position])
         # That nothing adds up to nothing tells of no structure.
         checked += int((whole & (values[[position, *parts]] != 0).any(axis=0)).sum())
         failed += int((off[whole] > slack * (len(parts) + 1)).sum())
     return checked, failed
+
+
+def _sums_of(dimension: Dimension, k: int) -> Iterator[tuple[int, Ints]]:
+    """Yield the position of each sum whose codes are all in the table, and those of its parts."""
+    for position in np.unique(dimension.parent[dimension.parent >= 0]).tolist():
+        parts = np.flatnonzero(dimension.parent == position)
+        if position < k and (parts < k).all():
+            yield position, parts
+
+
+def misfit(dimension: Dimension, values: Ints, shown: Bools) -> float:
+    """Mean square by which the sums of a dimension are off, for each of the numbers in them.
+
+    Parameters
+    ----------
+    dimension, values, shown
+        As for `checked_sums`; at least one sum is published whole.
+    """
+    squares = [
+        _off(values, shown, position, parts) ** 2 / (len(parts) + 1)
+        for position, parts in _sums_of(dimension, len(values))
+    ]
+    return float(np.concatenate(squares).mean())
 
 
 def exceeded(dimension: Dimension, values: Ints, shown: Bools, slack: int) -> bool:
@@ -212,9 +231,14 @@ def _fails(values: Ints, shown: Bools, position: int, parts: Sequence[int], slac
 
 def _misfit(values: Ints, shown: Bools, position: int, parts: Sequence[int]) -> float:
     """Mean square by which a sum is off, to what rounding makes of as many numbers."""
+    return float((_off(values, shown, position, parts) ** 2).mean()) / (len(parts) + 1)
+
+
+def _off(values: Ints, shown: Bools, position: int, parts: Sequence[int] | Ints) -> Floats:
+    """By how much a sum is off in each line that is published whole."""
     whole = shown[position] & shown[parts].all(axis=0)
-    off = (values[parts].sum(axis=0) - values[position])[whole].astype(np.float64)
-    return float((off**2).mean()) / (len(parts) + 1)
+    off: Floats = (values[parts].sum(axis=0) - values[position])[whole].astype(np.float64)
+    return off
 
 
 def _telling(sums: Ints, parts: Sequence[int], slack: int, sides: _Sides) -> bool:

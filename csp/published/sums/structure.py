@@ -17,6 +17,9 @@ from csp.published.told import Told
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.totals import is_total
 
+_BETTER = 4
+"""How many times smaller the squares by which sums are off must be to take another reading."""
+
 _LOOKED_AT = 5_000_000
 """Cells of a cube up to which sums are looked for."""
 
@@ -135,6 +138,11 @@ class _Column:
             else adding_up.checked_sums(dimension, *self.lines, self.slack)
         )
 
+    def held(self, dimension: Dimension) -> int:
+        """Count the published sums of a dimension, 0 if one fails or is exceeded."""
+        good, bad = self.checked(dimension)
+        return 0 if bad or self.exceeded(dimension) else good
+
     def exceeded(self, dimension: Dimension) -> bool:
         """Whether published parts of a sum are more than it, and none can be negative."""
         return (
@@ -199,18 +207,12 @@ def _found(column: _Column) -> Dimension:
         return plain
     checked, failed = column.checked(plain)
     if checked and not failed:
-        return plain
+        return _closer(column, plain) or plain
     # Sums that do not hold, or that nothing shows: codes may be parts of each other. What codes say
     # of themselves needs fewer sums than what is found by trying.
-    others = [
-        ("codes begin with the code that they are a part of", ways.by_prefixes(codes, total), 1),
-        *(("totals are found by adding up", one, adding_up.LEAST) for one in _tried(column, plain)),
-    ]
-    for why, other, least in others:
-        if other is None:
-            continue
-        good, bad = column.checked(other)
-        if good >= least and not bad and not column.exceeded(other):
+    for why, other, least in _others(column, _tried(column, plain)):
+        good = column.held(other)
+        if good >= least:
             column.say(f"{why} ({_sums(other)}), which {_supported(good)}")
             if plain.root in codes and not (other.parent == other.codes.index(plain.root)).any():
                 column.say(
@@ -220,6 +222,16 @@ def _found(column: _Column) -> Dimension:
     if not checked and (plain.parent >= 0).any():
         column.say(f"no published sum shows whether {_sums(plain)}")
     return plain
+
+
+def _others(column: _Column, tried: Sequence[Dimension]) -> list[tuple[str, Dimension, int]]:
+    """List readings beside the plain one: why, and how many sums must hold for each."""
+    nested = ways.by_prefixes(column.codes, column.total)
+    why = "codes begin with the code that they are a part of"
+    return [
+        *([] if nested is None else [(why, nested, 1)]),
+        *(("totals are found by adding up", one, adding_up.LEAST) for one in tried),
+    ]
 
 
 def _tried(column: _Column, plain: Dimension) -> list[Dimension]:
@@ -235,6 +247,26 @@ def _tried(column: _Column, plain: Dimension) -> list[Dimension]:
     # hold by chance, and in place of what binds all codes make everything look safer than it is.
     good, bad = column.checked(ways.only(nested, plain.root))
     return [nested] if good and not bad and not column.slack else []
+
+
+def _closer(column: _Column, plain: Dimension) -> Dimension | None:
+    """Find a reading that rounded numbers fit far better than the plain one, which they allow.
+
+    Many numbers may be off by more than all of them are worth: small ones fit anything.
+    """
+    lines, slack = column.lines, column.slack
+    if lines is None or not slack:
+        return None
+    apart = adding_up.misfit(plain, *lines)
+    if apart <= slack**2 / 2:  # rounding to multiples, also at random, leaves a third at most
+        return None
+    found = (column.sums_found() or (None,))[0]
+    for why, other, _ in _others(column, [] if found is None else [ways.below(found, plain.root)]):
+        enough = column.held(other) >= adding_up.LEAST
+        if enough and _BETTER * adding_up.misfit(other, *lines) < apart:
+            column.say(f"{why} ({_sums(other)}), which rounded numbers fit better")
+            return other
+    return None
 
 
 def _say_what_may_be_whole(column: _Column, values: Ints, shown: Bools) -> None:

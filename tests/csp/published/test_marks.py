@@ -115,3 +115,11 @@ def test_what_cannot_be_is_refused_though_the_table_does_not_need_it(options, sa
     rows = [["", "a", "b", "Total"], ["N", "1", "2", "3"], ["S", "", "5", "9"]]
     with pytest.raises(InputError, match=said):
         Release.from_frame(rows, **options)
+
+
+@pytest.mark.parametrize("marks", [None, "sdmx", "eurostat"])
+def test_confidentiality_without_a_status_of_observations(marks: str | None) -> None:
+    columns = {"area": ["A", "B", "Total"], "OBS_VALUE": ["5", "", "9"],
+               "CONF_STATUS": ["F", "C", "F"]}  # fmt: skip
+    release = Release.from_frame(columns, ["area"], "OBS_VALUE", marks=marks)
+    assert release.pattern.tolist() == [False, True, False]

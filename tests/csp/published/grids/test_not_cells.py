@@ -199,3 +199,22 @@ def test_the_total_of_one_region_says_nothing_of_another() -> None:
             ["", "Women", 511, 611, 48], ["", "Total", 588, 1362, 284]]  # fmt: skip
     release = Release.from_frame(rows)
     assert {label[-1] for label in release.labels} == {"0-14", "15-64", "65+"}
+
+
+def test_a_balance_among_others_and_subtotals_is_not_called_an_average() -> None:
+    """A total of parts of both signs lies among them; rows of subtotals count twice in their sum.
+
+    Without its column the others would look safer than they are.
+    """
+    rows = [
+        ["Industry", "Balance", "Sales"],
+        ["Total", "-7", "101"],
+        ["  Rental", "16", "30"],
+        ["    Finance", "31", "13"],
+        ["    Hotels", "-15", "17"],
+        ["  Education", "-23", "71"],
+        ["    Schools", "-34", "31"],
+        ["    Courses", "11", "40"],
+    ]
+    release = Release.from_frame(rows, negative="allow")
+    assert {column for _, column in release.labels} == {"Balance", "Sales"}

@@ -423,3 +423,25 @@ def test_years_that_come_back_above_another_header_are_a_header() -> None:
     release = Release.from_frame(rows)
     assert [*release.labels] == [(a, y) for a in ("N", "S", "Total") for y in ("2022", "2023")]
     assert value(release, "Total", "2023") == 50
+
+
+def test_indented_rows_below_headings_of_blocks() -> None:
+    """The labels of men, women and both come back, and so do those that are not indented."""
+    rows = [["Industry", "East", "West", "Total"]]
+    for sex, times in (("Men", 1), ("Women", 1), ("Total", 2)):
+        rows += [
+            [sex, "", "", ""],
+            ["Trade", "[c]", str(20 * times), "[c]"],
+            ["   Retail", str(10 * times), "[c]", str(25 * times)],
+            ["   Wholesale", "[c]", str(5 * times), "[c]"],
+            ["Hotels", "[c]", str(9 * times), str(40 * times)],
+            ["Total", str(80 * times), str(29 * times), str(109 * times)],
+        ]
+    release = Release.from_frame(rows)
+    assert value(release, "Men", "Retail", "East") == 10
+    assert value(release, "Total", "Retail", "East") == 20
+    people = ("Men", "Women")
+    assert {
+        (("Men", "Trade", "East"), frozenset(("Men", x, "East") for x in ("Retail", "Wholesale"))),
+        (("Total", "Retail", "East"), frozenset((x, "Retail", "East") for x in people)),
+    } <= sums(release)
