@@ -110,6 +110,8 @@ def misreadings(release: Release, wrong: Sequence[Contradiction]) -> tuple[str, 
         rows = np.flatnonzero(same)
         rows = rows[codes[sums.total[rows], over] == code]
         said += _group(release, sums, over, code, rows)
+    alone = [row for one in wrong if len(one.rows) == 1 for row in one.rows]
+    said += [] if said else _too_much(release, sums, [row for row in alone if sums.over[row] >= 0])
     return tuple(dict.fromkeys(said))[:_MOST]
 
 
@@ -171,6 +173,30 @@ def _group(release: Release, sums: _Sums, over: int, code: int, rows: Ints) -> I
             f"{name}: the parts of {into} add up to less in all of the {many}, so that a category "
             "may be missing from the table"
         )
+
+
+def _too_much(release: Release, sums: _Sums, alone: Sequence[int]) -> Iterator[str]:
+    """Yield codes whose parts are more than they are in every line, whatever is withheld."""
+    labels = Labels.of(release.labels)
+    low = np.where(release.pattern, release.lower, release.published)
+    high = np.where(release.pattern, release.upper, release.published)
+    groups = dict.fromkeys((int(sums.over[row]), int(labels.codes[sums.total[row], sums.over[row]]))
+                           for row in alone)  # fmt: skip
+    for over, code in groups:
+        rows = np.flatnonzero(sums.over == over)
+        totals = sums.total[rows]
+        rows = rows[(labels.codes[totals, over] == code) & (high[totals] < UNBOUNDED)]
+        if len(rows) < 2:
+            continue
+        lines = abs(release.relations[rows])
+        unbounded = lines @ (low <= -UNBOUNDED).astype(np.int64) > 0
+        least = lines @ np.maximum(low, -UNBOUNDED) - low[sums.total[rows]]
+        if not unbounded.any() and (least > high[sums.total[rows]]).all():
+            yield (
+                f"{release.names[over]}: the published parts of {labels.categories[over][code]!r} "
+                f"are more than it in all of its {len(rows)} sums, so that there may be totals "
+                f"among them; {_MEND}"
+            )
 
 
 def _at_one_code(release: Release, sums: _Sums, alone: Sequence[int]) -> Iterator[str]:
