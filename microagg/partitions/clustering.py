@@ -12,6 +12,7 @@ from csp.names.calls import check_choice, check_known
 from csp.tables.columns import records_source
 from microagg.partitions import methods as ways
 from microagg.partitions.contributors import joined_to_k
+from microagg.partitions.means import loss_of
 from microagg.partitions.methods import cluster_methods
 from microagg.partitions.methods.mdav import mdav_labels
 from microagg.partitions.methods.mondrian import CUTS, mondrian_labels
@@ -176,9 +177,9 @@ def vmdav(
     """
     asked = Asking.of(X, k, **options)
 
-    def make(part: Records, constant: str, progress: Any) -> Partition:
+    def make(part: Records, constant: str, progress: Any) -> tuple[Ints, str]:
         clock, points = asked.clock, scaled(part, asked.scale, constant=constant)
-        found: list[Partition] = []
+        found: list[tuple[Ints, str]] = []
         for value in GAMMAS if gamma is None else (gamma,):
             try:
                 labels = vmdav_labels(points, k, value, progress=progress, clock=clock)
@@ -187,8 +188,10 @@ def vmdav(
                 if not found:
                     raise
                 break
-            found.append(Partition.of(part, labels, k, f"V-MDAV({value:g})"))
-        return min(found, key=lambda partition: partition.information_loss)
+            found.append((labels, f"V-MDAV({value:g})"))
+            if len(points) < 2 * k:  # one cluster, whatever gamma is
+                break
+        return min(found, key=lambda one: loss_of(part, one[0])) if len(found) > 1 else found[0]
 
     return clustered(*_read(asked), asked, make)
 
@@ -242,11 +245,11 @@ def _mondrian(asked: Asking, cut: str) -> Partition:
 def _clustered(asked: Asking, labels_of: Callable[[Floats, Any], Ints], method: str) -> Partition:
     """Make clusters of points, which takes a progress, and join those with too few contributors."""
 
-    def make(part: Records, constant: str, progress: Any) -> Partition:
+    def make(part: Records, constant: str, progress: Any) -> tuple[Ints, str]:
         points = scaled(part, asked.scale, constant=constant)
         labels = labels_of(points, progress)
         labels = joined_to_k(points, labels, part.contributor, asked.k, asked.clock)
-        return Partition.of(part, labels, asked.k, method)
+        return labels, method
 
     return clustered(*_read(asked), asked, make)
 

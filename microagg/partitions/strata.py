@@ -36,8 +36,11 @@ SIGN = "|"
 ABSENT = "missing"
 """Stands for a missing code in a set."""
 
-Make = Callable[[Records, str, "Callable[[int, int], None] | None"], Partition]
-"""Makes clusters of complete records; takes what is done about constants, and a progress."""
+Make = Callable[[Records, str, "Callable[[int, int], None] | None"], tuple[Ints, str]]
+"""Makes clusters of complete records; takes what is done about constants, and a progress.
+
+Returns the cluster of each record, and how they were made, in words.
+"""
 
 
 class MaskOptions(TypedDict, total=False):
@@ -129,7 +132,8 @@ def clustered(records: Records, keys: Sequence[str], asked: Asking, make: Make) 
     """
     k = check_k(asked.k, records.n, 2, records.contributors)
     if not keys and records.gaps is None:
-        return make(records, asked.constant, asked.progress)
+        labels, method = make(records, asked.constant, asked.progress)
+        return Partition.of(records, labels, k, method)
     if asked.constant == "error":
         refuse_constant(records, "so it cannot tell records apart", OR_KEEP)
     columns = [numbered_codes(records.by_name[name]) for name in keys]
@@ -171,9 +175,10 @@ def _inside(records: Records, codes: Ints, asked: Asking, make: Make) -> tuple[I
             names = tuple(name for name, gone in zip(names, lacks, strict=True) if not gone)
         labels[rows] = pieces
         if count >= asked.k and names:
-            part = make(records.part(rows, names), "keep", _after(asked, done, records.n))
-            labels[rows] += part.labels
-            methods.append(part.method)
+            part = records.part(rows, names)
+            own, method = make(part, "keep", _after(asked, done, records.n))
+            labels[rows] += own
+            methods.append(method)
         pieces = int(labels[rows].max()) + 1
         done += len(rows)
     return labels, methods

@@ -88,6 +88,9 @@ def mdav_labels(
     label = 0
 
     report = reporter(n, progress, clock)
+    if n < 2 * k:
+        report(0)
+        return np.zeros(n, np.int64)
     if n >= COMPILED_FROM:
         report(n)
         if n >= SURELY * COMPILED_FROM or worth(KERNELS, points, k, SECONDS):

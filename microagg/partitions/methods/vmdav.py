@@ -63,14 +63,17 @@ def vmdav_labels(
     if not (math.isfinite(gamma) and gamma >= 0):
         msg = f"gamma must be finite and at least 0, got {gamma}"
         raise InputError(msg)
+    report = mdav.reporter(n, progress, clock)
+    report(n)
+    if n < 2 * k:
+        report(0)
+        return np.zeros(n, np.int64)
     centre = exact_mean(points)
     away = np.zeros(n)
     for j in range(d):
         away += (points[:, j] - centre[j]) ** 2
     order = np.argsort(-away, kind="stable")
     labels = np.full(n, -1, np.int64)
-    report = mdav.reporter(n, progress, clock)
-    report(n)
     if n >= COMPILED_FROM and (
         n >= SURELY * COMPILED_FROM or mdav.worth(KERNELS, points, k, SECONDS)
     ):
