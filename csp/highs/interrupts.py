@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import threading
+import _thread
+import atexit
 import time
 from math import inf
 from typing import Any
@@ -13,14 +14,19 @@ from csp.errors import OutOfTime
 # heuristics, which have been seen to take a minute.
 _PATIENCE = 1.0
 
-_left_behind: list[threading.Thread] = []
+_LOOK = 0.05
+"""Seconds between two looks at the clock, and at whether Ctrl-C was pressed."""
+
+_left_behind: list[dict[str, Any]] = []
+"""States of runs that were left at work."""
 
 
 def run_interruptibly(model: Any, seconds: float = inf) -> Any:
     """Run a ``highspy.Highs`` in a thread that Ctrl-C can stop, and return what its run returns.
 
     The solver's own way of doing so has one lock for all models of a process: two threads could
-    not solve at once, and an interrupt at the wrong moment would leave it taken for good.
+    not solve at once, and an interrupt at the wrong moment would leave it taken for good. So would
+    one in the events and threads of `threading`, which are written in Python; plain locks are not.
 
     Raises
     ------
@@ -30,29 +36,28 @@ def run_interruptibly(model: Any, seconds: float = inf) -> Any:
     """
     latest = time.monotonic() + 1.5 * seconds + _PATIENCE
     model.HandleUserInterrupt = True
-    guard, over = threading.Lock(), threading.Event()
-    state: dict[str, Any] = {"begun": False, "cancelled": False, "outcome": None}
+    guard, at_work = _thread.allocate_lock(), _thread.allocate_lock()
+    state: dict[str, Any] = {"begun": False, "cancelled": False, "over": False, "outcome": None}
 
     def work() -> None:
-        with guard:
-            if state["cancelled"]:
-                return
-            state["begun"] = True
         try:
+            with guard:
+                if state["cancelled"]:
+                    return
+                state["begun"] = True
             state["outcome"] = model.run()
         finally:
-            over.set()
+            state["over"] = True
+            at_work.release()
 
-    # Not a daemon: Python must not end while the solver calls it. `lingering` is for those who
-    # cannot wait.
-    thread = threading.Thread(target=work)
+    at_work.acquire()
     try:
-        thread.start()
-        while not over.wait(0.05):
+        _thread.start_new_thread(work, ())
+        while not at_work.acquire(timeout=_LOOK):
             if time.monotonic() > latest:
                 model.cancelSolve()
-                if not over.wait(_PATIENCE):
-                    _left_behind.append(thread)
+                if not at_work.acquire(timeout=_PATIENCE):
+                    _left_behind.append(state)
                     msg = "the solver does not come back from its time limit"
                     raise OutOfTime(msg)
     except KeyboardInterrupt:
@@ -62,13 +67,21 @@ def run_interruptibly(model: Any, seconds: float = inf) -> Any:
             begun = state["begun"]
         if begun:
             # The thread holds the model until the solver looks up.
-            _left_behind.append(thread)
-            over.wait(_PATIENCE)
+            _left_behind.append(state)
+            if not state["over"]:
+                at_work.acquire(timeout=_PATIENCE)
         raise
     return state["outcome"]
 
 
 def lingering() -> bool:
     """Whether a solver that was interrupted is still at work, so that Python would wait for it."""
-    _left_behind[:] = [thread for thread in _left_behind if thread.is_alive()]
+    _left_behind[:] = [state for state in _left_behind if not state["over"]]
     return bool(_left_behind)
+
+
+@atexit.register
+def _wait() -> None:
+    """Let no solver call Python when that is gone; `lingering` is for those who cannot wait."""
+    while lingering():
+        time.sleep(_LOOK)

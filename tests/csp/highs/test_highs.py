@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import highspy
 import numpy as np
@@ -209,3 +210,73 @@ def test_a_command_ends_while_the_solver_works_on(tmp_path, verb: str) -> None:
     assert time.monotonic() - began < 10  # a second of patience, and time to end on a busy machine
     assert process.returncode == 130, said
     assert "Traceback" not in said
+
+
+class Waiting:
+    """A solver that works until it is told to stop, or is looked at once."""
+
+    HandleUserInterrupt = False
+
+    def __init__(self) -> None:
+        self.stopped = False
+
+    def run(self) -> str:
+        end = time.monotonic() + 0.06
+        while not self.stopped and time.monotonic() < end:
+            time.sleep(0.001)
+        return "run"
+
+    def cancelSolve(self) -> None:
+        self.stopped = True
+
+
+def interrupted_at(step: int, model: Waiting) -> bool:
+    """Run a model, interrupt it before a step, and say whether there are so many steps.
+
+    A step is an instruction of `run_interruptibly`, or of what it calls that is Python.
+    """
+    left = step
+    begun = False
+
+    def follow(frame: Any, event: str, _: Any) -> Any:
+        nonlocal left, begun
+        begun |= frame.f_code.co_name == "run_interruptibly"
+        if not begun:
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            left -= 1
+            if left == 0:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+        return follow
+
+    sys.settrace(follow)
+    try:
+        interrupts.run_interruptibly(model, 9)
+    except (KeyboardInterrupt, OutOfTime):
+        pass
+    finally:
+        sys.settrace(None)
+    return left <= 0
+
+
+def test_an_interrupt_at_no_instruction_leaves_anything_waiting() -> None:
+    """Ctrl-C within `threading.Event.wait` left its lock taken, and both threads stood for good."""
+    ends: list[int] = []
+
+    def every_step() -> None:
+        step = 1
+        while interrupted_at(step, Waiting()):
+            ends.append(step)
+            step += 1
+        ends.append(-1)
+
+    thread = threading.Thread(target=every_step, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        before = len(ends)
+        thread.join(8)
+        assert len(ends) > before or not thread.is_alive(), f"stands at step {ends[-1]}"
+    assert ends[-1] == -1
+    assert len(ends) > 20
