@@ -51,6 +51,21 @@ def argument(name: str, value: object = ..., *, option: str = "") -> str:
     return phrase(f"{name}={value!r}", option or flag)
 
 
+def subject(name: str, written: str = "") -> str:
+    """Name an argument that a sentence is about: ``width`` in Python, ``--width`` in commands.
+
+    Parameters
+    ----------
+    name : str
+        Returned as it is if it says both already.
+    written : str, optional
+        The option, where it is not the argument's.
+    """
+    if _PHRASE.search(name):
+        return name
+    return phrase(name, written or f"--{name.replace('_', '-')}")
+
+
 class CellveilError(Exception):
     """Root of all errors that this project raises on purpose.
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from csp.decoys.decoys import Decoys, number_of
-from csp.errors import InputError, argument
+from csp.errors import InputError, argument, subject
 from csp.exact import MAX_VALUE, Bools, Ints, Number, ceil_fraction, exact, number_text
 from csp.formats.apriori import Statement
 from csp.formats.reading import as_object
@@ -46,7 +46,7 @@ class Posing:
                 msg = f"width: {error}"
                 raise InputError(msg) from error
             if negative:
-                msg = f"width must be at least 0, got {self.width!r}"
+                msg = f"{subject('width')} must be at least 0, got {self.width!r}"
                 raise InputError(msg)
         if self.strict and self.width is None:
             msg = (

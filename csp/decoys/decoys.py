@@ -16,7 +16,7 @@ import numpy as np
 
 from csp.decoys.key import Key
 from csp.decoys.proportional_fitting import predicted
-from csp.errors import InputError
+from csp.errors import InputError, subject
 from csp.exact import Bools, Floats, Ints, Number, ceil_fraction, exact, number_text, read_fraction
 from csp.formats.reading import as_object
 from csp.tables.table import Table
@@ -107,7 +107,10 @@ class Decoys:
             raise InputError(msg)
         if not 0 <= exact(self.spread) <= 100:
             shown = number_text(self.spread)
-            msg = f"spread must be from 0 to 100, got {shown}; 0.05 allows 5 percent more cost"
+            msg = (
+                f"{subject('spread')} must be from 0 to 100, got {shown}; 0.05 allows 5 percent "
+                "more cost"
+            )
             raise InputError(msg)
         if self.width is not None and self.share is not None:
             msg = "width and share exclude each other; give one of them"

@@ -13,7 +13,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overloa
 
 import numpy as np
 
-from csp.errors import InputError
+from csp.errors import InputError, subject
 from csp.names.guesses import ADVICE, argument_for
 
 P = ParamSpec("P")
@@ -317,7 +317,7 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> None:
         Naming all of them.
     """
     if value not in choices:
-        msg = f"{name} {value!r} is not one of {', '.join(choices)}"
+        msg = f"{subject(name)} {value!r} is not one of {', '.join(choices)}"
         raise InputError(msg)
 
 
@@ -333,8 +333,8 @@ def check_known(
     """
     unknown = next((one for one in given if one not in known), None)
     if unknown is not None:
-        msg = (
-            f"{name} names {unknown!r}, which is not among the {kind}: {', '.join(map(str, known))}"
+        msg = f"{subject(name)} names {unknown!r}, which is not among the {kind}: " + ", ".join(
+            map(str, known)
         )
         raise InputError(msg)
 
@@ -348,6 +348,6 @@ def whole_number(name: str, value: Any, least: int = 1, why: str = "") -> int:
         If it is none, or less than `least`; the message ends with `why`.
     """
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        msg = f"{name} must be a whole number of at least {least}, not {value!r}{why}"
+        msg = f"{subject(name)} must be a whole number of at least {least}, not {value!r}{why}"
         raise InputError(msg)
     return int(value)

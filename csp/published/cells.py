@@ -135,6 +135,7 @@ def published_cells(
     notes: list[str] = []
     read = Rows.of(entries, flags or {}, told, notes)
     names = tuple(by)
+    told.check_dimensions(names)
     pairs = [_codes(columns[name], name) for name in names]
     known = [texts for texts, _ in pairs]
     scale, units = read.units(told)

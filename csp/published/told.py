@@ -7,8 +7,10 @@ from dataclasses import KW_ONLY, dataclass, field, fields
 from fractions import Fraction
 from typing import Any
 
+from csp.errors import subject
 from csp.exact import Number, exact
 from csp.formats.codes import plain_code
+from csp.names.calls import check_known
 from csp.published.marks import EVERY_OFFICE, OFFICES, Marks
 from csp.tables.hierarchies.hierarchy import Hierarchy
 
@@ -65,6 +67,19 @@ class Told(CellOptions):
             return frozenset()
         own = frozenset(self.withheld) | frozenset(self.ranges or ()) | frozenset(self.legend)
         return own | EVERY_OFFICE.signs | (frozenset() if marks is None else marks.signs)
+
+    def check_dimensions(self, names: Sequence[str]) -> None:
+        """Refuse a hierarchy or a total of a dimension that is not there.
+
+        Raises
+        ------
+        InputError
+            Naming the first.
+        """
+        kinds = (("hierarchies", "--hierarchy", self.hierarchies), ("total", "--total", self.total))
+        for name, written, given in kinds:
+            if isinstance(given, Mapping):
+                check_known(subject(name, written), given, names, "dimensions")
 
     def total_of(self, name: str, codes: Collection[str]) -> str | None:
         """Code of the total of a dimension, if one is named that it has, or for it alone."""

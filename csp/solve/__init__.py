@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 
 from csp.audits.audit import Audit
 from csp.clock import Clock, now
-from csp.errors import CertificateError, InputError, SolverError, Unprotectable
+from csp.errors import CertificateError, InputError, SolverError, Unprotectable, subject
 from csp.names.calls import expect, named_errors, states
 from csp.problem.problem import Problem
 from csp.solve.fallback import ending, everything_suppressed
@@ -142,7 +142,7 @@ def suppress(
     expect(problem, Problem, "problem")
     check_method(method)
     if isinstance(gap, bool) or not isinstance(gap, Real) or not 0 <= gap < 1:
-        msg = f"gap {gap!r} is not in [0, 1); 0.05 means 5 percent"
+        msg = f"{subject('gap')} {gap!r} is not in [0, 1); 0.05 means 5 percent"
         raise InputError(msg)
     if isinstance(seed, bool) or not isinstance(seed, Integral) or not 0 <= seed < 2**31:
         msg = f"seed {seed!r} is not a whole number from 0 to 2**31 - 1"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from csp.errors import InputError
+from csp.errors import InputError, subject
 from csp.exact import MAX_VALUE, UNBOUNDED, Ints, most_text
 from csp.formats.codes import plain_code
 from csp.names.calls import check_known
@@ -126,7 +126,7 @@ def _hierarchies(
     margins: bool,
 ) -> list[Hierarchy]:
     """Hierarchy of each axis, checked against the length of the axis."""
-    check_known("hierarchies", given, names, "axes")
+    check_known(subject("hierarchies", "--hierarchy"), given, names, "axes")
     if codes is not None and len(codes) != len(shape):
         msg = f"codes has {len(codes)} lists for {len(shape)} axes; give one for each axis"
         raise InputError(msg)

@@ -7,7 +7,7 @@ import re
 import sys
 from pathlib import Path
 
-from csp.errors import InputError
+from csp.errors import InputError, subject
 
 _MEMINFO = Path("/proc/meminfo")
 _STATM = Path("/proc/self/statm")
@@ -78,7 +78,7 @@ def memory_size(text: str | int) -> int:
         match = _SIZE.fullmatch(str(text).strip())
         found = int(float(match[1]) * _UNITS[match[2].upper()]) if match else 0
     if found <= 0:
-        msg = f"memory {text!r} is not a size such as '2GB' or '500MB'"
+        msg = f"{subject('memory')} {text!r} is not a size such as '2GB' or '500MB'"
         raise InputError(msg)
     return found
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.errors import InputError, argument
+from csp.errors import InputError, argument, subject
 from csp.exact import MAX_DIGITS, MAX_VALUE, UNBOUNDED, Bools, Floats, Ints, read_decimal
 
 MAX_DECIMALS = 9
@@ -149,7 +149,7 @@ def to_units(
         beyond 2**53 units.
     """
     if decimals is not None and not 0 <= decimals <= MOST_DECIMALS:
-        msg = f"decimals must be from 0 to {MOST_DECIMALS}, not {decimals}"
+        msg = f"{subject('decimals')} must be from 0 to {MOST_DECIMALS}, not {decimals}"
         raise InputError(msg)
     array = unmasked(numbers).ravel()
     if array.dtype.kind in "biu":

@@ -132,11 +132,8 @@ def with_totals(
         As `csp.published.cells.published_cells`, and for a dimension that is not there.
     """
     codes = {name: tuple(dict.fromkeys(grid.columns[name])) for name in grid.names}
+    told.check_dimensions(grid.names)
     named = told.total if isinstance(told.total, Mapping) else {}
-    for name in (*named, *(told.hierarchies or {})):
-        if name not in codes:
-            msg = f"{name!r} is not a dimension; dimensions are {', '.join(grid.names)}"
-            raise InputError(msg)
     added = {name: code for name, code in named.items() if code not in codes[name]}
     if added:
         kept = {name: code for name, code in named.items() if name not in added}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.errors import InputError
+from csp.errors import InputError, subject
 from csp.exact import UNBOUNDED, Ints, exact
 from csp.names.calls import check_choice, check_known
 from csp.tables.aggregates.given_margins import (
@@ -77,7 +77,7 @@ def table_from_frame(make: Callable[..., T], given: FrameOptions) -> T:
     asked, orders = given.spelled_out()
     names, known = dimension_names(asked.by or ()), dict(asked.hierarchies or {})
     check_choice("absent", asked.absent, ("error", "zero"))
-    check_known("hierarchies", known, names, "dimensions")
+    check_known(subject("hierarchies", "--hierarchy"), known, names, "dimensions")
     check_rounding(asked.decimals, rounded=asked.round)
     found, its = _columns(asked.data, names, asked.numbers)
     roots, told = total_codes(asked.total, names)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csp.errors import InputError, argument
+from csp.errors import InputError, argument, subject
 from csp.exact import Ints
 from csp.formats.codes import plain_code
 from csp.names.calls import check_known
@@ -54,13 +54,15 @@ def dimension_names(by: Sequence[str]) -> tuple[str, ...]:
     """Columns of the dimensions, of which there must be one at least, and none twice."""
     if not isinstance(by, str) and hasattr(by, "dtype"):
         msg = (
-            f"by names columns, such as ['region', 'size'], and is a {type(by).__name__} here; "
-            "cellveil.crosstab takes the columns themselves"
+            f"{subject('by')} names columns, such as ['region', 'size'], and is a "
+            f"{type(by).__name__} here; cellveil.crosstab takes the columns themselves"
         )
         raise InputError(msg)
     names = (by,) if isinstance(by, str) else tuple(by)
     if not names or len(set(names)) < len(names):
-        msg = f"by must name at least one column and none twice; got {list(names)[:9]}"
+        twice = next((name for name in names if names.count(name) > 1), None)
+        what = "must name at least one column" if twice is None else f"names {twice!r} twice"
+        msg = f"{subject('by')} {what}"
         raise InputError(msg)
     return names
 

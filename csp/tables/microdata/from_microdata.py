@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from csp.errors import InputError, argument
+from csp.errors import InputError, argument, subject
 from csp.exact import UNBOUNDED, Ints
 from csp.formats.layout import Metadata
 from csp.names.calls import check_choice, check_known, whole_number
@@ -87,7 +87,7 @@ def tabulate(make: Callable[..., T], asked: MicrodataOptions) -> T:
     marked = any("<HOLDING>" in note for note in notes)
     asked, hierarchies = _from_layout(asked, names, roots)
     data = native_frame(asked.data)
-    check_known("hierarchies", hierarchies, names, "dimensions")
+    check_known(subject("hierarchies", "--hierarchy"), hierarchies, names, "dimensions")
     _check_roles(names, asked)
     check_choice("missing_values", asked.missing_values, ("error", "drop"))
     check_rounding(asked.decimals, rounded=asked.round)

@@ -102,6 +102,21 @@ def test_a_flag_of_quality_beside_a_number_hides_nothing() -> None:
     assert release.ranged is None, "the class of a withheld cell does not publish it"
 
 
+@pytest.mark.parametrize("what", ["hierarchies", "total"])
+@pytest.mark.parametrize("form", ["list", "cross"])
+def test_a_dimension_that_is_not_there_is_refused(what: str, form: str) -> None:
+    """A hierarchy of "Area" in place of "area" bound nothing, and cells were called safe."""
+    given = {"Area": "prefix" if what == "hierarchies" else "Total"}
+    said = f"{what} names 'Area', which is not among the dimensions: area"
+    with pytest.raises(InputError, match=said):
+        if form == "list":
+            columns = {"area": ["1", "11", "12"], "n": ["5", "2", "x"]}
+            Release.from_frame(columns, ["area"], "n", marks="destatis", **{what: given})
+        else:
+            rows = [["area", "n", "m"], ["1", "5", "6"], ["2", "2", "x"], ["Total", "7", "9"]]
+            Release.from_frame(rows, marks="destatis", **{what: given})
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
