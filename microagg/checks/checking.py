@@ -229,7 +229,7 @@ def is_l_diverse(
         Whole unless the kind is "entropy".
     kind : {"distinct", "entropy", "recursive"}
         At least l values; entropy of at least log(l); or the most frequent value occurs less
-        than c times as often as the l-th and all rarer ones together.
+        than c times as often as the l-th and all rarer ones together (for l = 1 it always holds).
     c : number
         For "recursive".
 

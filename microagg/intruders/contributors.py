@@ -33,16 +33,16 @@ class Insiders(Frozen):
         a cluster, NaN.
     sizes : (c,) int64
     victim, intruder : (c, d) int64
-        Records with the largest and the second largest value of each cell; -1 for the second in a
-        cluster of one. No contributor estimates another's value more closely than this pair.
+        Records of the closest estimate in each cell, for its size: those with the largest and the
+        second largest value, unless an upper bound is known. -1 for the second in a cluster of one.
     excess, contribution : (c, d) int64
-        By how much the intruder's upper end exceeds the victim's value, and that value above its
-        known lower bound, both in units of ``10**-scale``.
+        How far the intruder's nearer end is from the victim's value, and that value above its known
+        lower bound, both in units of ``10**-scale``.
     point : (c, d) bool
         Cells in which some person knows another value exactly.
     scale : int
     rest : (n, d) int64
-        By how much the best upper end of others exceeds each record's value, in units.
+        How far the nearest end that others know is from each record's value, in units.
     above : (n, d) int64
         Each record's value above its known lower bound, in units.
     library : str
@@ -74,8 +74,7 @@ class Insiders(Frozen):
     def error(self) -> Floats:
         """Smallest relative error of an estimate in each cell, shape (c, d).
 
-        That of the second largest contributor's estimate of the largest; infinite where all
-        contributions are 0.
+        Infinite where all contributions are 0.
         """
         some = self.contribution > 0
         found = np.full(self.excess.shape, np.inf)
@@ -85,9 +84,12 @@ class Insiders(Frozen):
     def disclosed(self, percent: Number) -> Bools:
         """Cells where one contributor estimates another within less than p percent, shape (c, d).
 
-        Exactly the cells that are sensitive to the p% rule.
+        Exactly the cells that are sensitive to the p% rule, and those in which a known upper bound
+        makes an estimate closer.
         """
-        return _within(self.excess, self.contribution, percent)
+        found = np.zeros(self.excess.shape, bool)
+        np.logical_or.at(found, self.labels, self.exposed(percent))
+        return found
 
     def exposed(self, percent: Number) -> Bools:
         """Values that another record's person estimates within less than p percent, (n, d)."""
@@ -180,7 +182,8 @@ def insiders(
     The upper end exceeds the value by what the others have above a, so the second largest
     estimates the largest most closely. For a = 0 that is within p percent exactly if the cell is
     sensitive to the p% rule (Torra and Navarro-Arribas 2023, equation 2); errors are relative to
-    ``x - a``. Means are taken as exact: a rounded mean leaves a little more room.
+    ``x - a``. A known b makes either end closer, and the nearer one is the estimate; a lower end
+    at a is none. Means are taken as exact: a rounded mean leaves a little more room.
 
     Examples
     --------
@@ -208,8 +211,18 @@ def insiders(
     # Above the lower bound, every other contribution is at most what the sum leaves.
     left = totals[labels] - above
     alone = (sizes == 1)[labels]
-    rivals = np.where(who[labels, :, 0] == np.arange(records.n)[:, None], second[labels],
-                      first[labels])  # fmt: skip
+    mine = who[labels, :, 0] == np.arange(records.n)[:, None]
+    rest = left - np.where(mine, second[labels], first[labels])
+    victim, intruder = who[:, :, 0], who[:, :, 1]
+    excess, contribution = totals - first - second, first
+    if (most < UNBOUNDED).any():
+        rest, rivals = _nearest(
+            above, labels, sizes, np.where(most < UNBOUNDED, most - least, UNBOUNDED)
+        )
+        rows = _closest(rest, above, labels)
+        each = np.arange(d)
+        victim, excess, contribution = rows, rest[rows, each], above[rows, each]
+        intruder = np.where(sizes[:, None] == 1, -1, rivals[rows, each])
     low, high = _ends(left, sizes[labels], least, most)
     lower, upper = low / 10.0**records.scale, high / 10.0**records.scale
     lower[alone], upper[alone] = np.nan, np.nan
@@ -217,10 +230,41 @@ def insiders(
     rows, columns = np.nonzero((low == high) & ~alone[:, None])
     point[labels[rows], columns] = True
     return Insiders(
-        records.names, labels, lower, upper, sizes, who[:, :, 0], who[:, :, 1],
-        totals - first - second, first, point, records.scale, left - rivals, above,
-        records.library,
+        records.names, labels, lower, upper, sizes, victim, intruder, excess, contribution, point,
+        records.scale, rest, above, records.library,
     )  # fmt: skip
+
+
+def _nearest(above: Ints, labels: Ints, sizes: Ints, room: Ints) -> tuple[Ints, Ints]:
+    """How far the nearest end that others know is from each value, and the record that knows it.
+
+    Who has most sees the lowest upper end of another value, and who has least the highest lower
+    end. Values are counted from their lower bound; `room`, (d,), is how far they may lie above it.
+    """
+    totals, n = cluster_sums(above, labels), len(above)
+    shape = (len(sizes), above.shape[1], 2)
+    ends, whose = [], []
+    for side in (1, -1):
+        best, who = (a.reshape(shape)[labels] for a in largest(side * above, labels, 2))
+        mine = who[:, :, 0] == np.arange(n)[:, None]
+        rival = np.where(mine, best[:, :, 1], best[:, :, 0]) * side
+        low, high = _ends(totals[labels] - rival, sizes[labels], np.zeros_like(room), room)
+        ends.append(high if side > 0 else low)
+        whose.append(np.where(mine, who[:, :, 1], who[:, :, 0]))
+    over, under = ends[0] - above, above - ends[1]
+    below = (ends[1] > 0) & (under < over)
+    return np.where(below, under, over), np.where(below, whose[1], whose[0])
+
+
+def _closest(rest: Ints, above: Ints, labels: Ints) -> Ints:
+    """Record of each cell, (c, d), whose value is estimated most closely for its size."""
+    errors = np.full(rest.shape, np.inf)
+    np.divide(rest, above, out=errors, where=above > 0)
+    found = []
+    for error, value in zip(errors.T, above.T, strict=True):
+        order = np.lexsort((-value, error, labels))
+        found.append(order[np.searchsorted(labels[order], np.arange(labels.max() + 1))])
+    return np.column_stack(found)
 
 
 def _within(excess: Ints, size: Ints, percent: Number) -> Bools:

@@ -214,6 +214,40 @@ def test_an_insider_knows_what_every_fitting_cell_has_in_common(values, low, hig
     assert found.point[0, 0] == known
 
 
+@examples(150)
+@given(
+    st.lists(st.lists(st.integers(0, 5), min_size=2, max_size=4), min_size=1, max_size=3),
+    st.sampled_from([5, 6, 9]), st.integers(-2, 0), st.sampled_from([1, 25, 60, 150]),
+)  # fmt: skip
+def test_a_known_upper_bound_makes_estimates_closer(cells, high, low, p):
+    """Each person of a cell on each other, from every cell that fits; at `low` nothing is learned.
+
+    The second attribute has no upper bound.
+    """
+    values = [v for cell in cells for v in cell]
+    labels = [g for g, cell in enumerate(cells) for _ in cell]
+    data = {"x": values, "y": values}
+    bounds = {"x": (low, high), "y": (low, None)}
+    found = insiders(data, partition_of(data, labels), bounds=bounds)
+    for j, top in enumerate((high, None)):
+        for g in range(len(cells)):
+            rows = [i for i, label in enumerate(labels) if label == g]
+            c = [values[i] for i in rows]
+            ends = [reachable(own, sum(c), len(c), low, top) for own in c]
+            far = {
+                (i, r): min([max(ends[i]) - c[r], *([c[r] - min(ends[i])] * (min(ends[i]) > low))])
+                for i in range(len(c)) for r in range(len(c)) if i != r
+            }  # fmt: skip
+            errors = {ir: Fraction(far[ir], c[ir[1]] - low) for ir in far if c[ir[1]] > low}
+            close = {r for (_, r), error in errors.items() if 100 * error < p}
+            assert {k for k, r in enumerate(rows) if found.exposed(p)[r, j]} == close
+            assert found.disclosed(p)[g, j] == bool(close)
+            if errors:
+                assert found.error[g, j] == float(min(errors.values()))
+                pair = rows.index(found.intruder[g, j]), rows.index(found.victim[g, j])
+                assert errors[pair] == min(errors.values())
+
+
 @examples(120)
 @given(
     st.lists(CELL, min_size=1, max_size=5), st.sampled_from([1, 10, "33.3", 60, 100, 250]),
