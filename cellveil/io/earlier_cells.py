@@ -61,10 +61,10 @@ def read_earlier(asked: Earlier, table: Table) -> Before:
         texts = _lines(path, table)
         if texts is None or any({*table.names} & {*line} for line in texts[:_TITLES]):
             raise
-        named = ", ".join(map(repr, table.names))
+        why = error.template.removeprefix(f"{str(path)!r}: ").partition(";")[0]  # no mend: of data
         msg = (
-            f"{path.name}: a plain list of cells has the columns {named} in its first row, and as "
-            f"a published table {error.template}"
+            f"{path.name} is no plain list of cells, whose first row would be "
+            f"{','.join(table.names)}, nor a published table: {why}"
         )
         raise InputError(msg) from error
 

@@ -347,7 +347,11 @@ def read_rules(
     labels: list[tuple[str, ...]] = []
     if primary is not None:
         declared = encoding if kind_of(primary) == "text" else None
-        columns = read_columns(TextFile(primary, encoding=declared), by).arrays
+        try:
+            columns = read_columns(TextFile(primary, encoding=declared), by).arrays
+        except InputError as error:
+            msg = f"{str(primary)!r} (--primary): {error.template}"
+            raise InputError(msg) from error
         labels = list(zip(*(text_codes(column) for column in columns), strict=True))
         if not labels:
             refuse(

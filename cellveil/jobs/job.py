@@ -181,6 +181,9 @@ def read_job(path: Path, *, anywhere: bool = False) -> Job:
         path, tuple(tables), asked, of(Search, "solver"), of(Folder, "output"), record_path(path),
         notes,
     )  # fmt: skip
+    if job.output.history is None:
+        with naming(f"{where}, [rules]"):
+            asked.earlier.check()
     if asked.primary is None:
         with naming(f"{where}, [rules]"):
             job.mechanism(tables[0].source.by)

@@ -138,6 +138,8 @@ class _Solved:
 def _check_forms(job: Job) -> None:
     """Refuse, before any work, what the formats cannot hold."""
     forms = job.output.format
+    with naming(f"{job.path.name}, [output]"):
+        job.output.house.check(forms, report=job.output.report)
     for wanted in job.tables:
         for form in forms:
             with naming(job.path.name, wanted.name):

@@ -16,6 +16,7 @@ from csp.exact import Bools
 from csp.rules import Rule
 from microagg.compliance.result import Compliant
 from microagg.partitions.aggregated import loss_of_values
+from microagg.partitions.means import range_words
 from microagg.partitions.partition import Partition, information_loss
 from microagg.records import Records
 from microagg.tables.k_curve import k_curve
@@ -97,10 +98,9 @@ def _losses_of(records: Records, partition: Partition, hidden: Bools | None) -> 
 def microdata_page(facts: Mapping[str, Any]) -> str:
     """Page of these facts."""
     internal = bool(facts["reveals_original_values"])
-    most = max(map(int, facts["clusters"]))
     lead = (
         f"{facts['records']:,} records in {sum(facts['clusters'].values()):,} clusters of "
-        f"{min(map(int, facts['clusters']))} to {most}"
+        f"{range_words([*map(int, facts['clusters'])])}"
         + (f"; information loss {facts['information_loss']:.4f} %." if internal else ".")
     )
     parts = (_losses, _means, _kept, _sizes, _larger, _made)

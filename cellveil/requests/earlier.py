@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from cellveil.front import refuse
 from cellveil.requests.option import ByColumn, option
 
 
@@ -35,3 +36,13 @@ class Earlier:
         '"destatis"',
         otherwise="as found, if only one reading is left",
     )
+
+    def check(self) -> None:
+        """Refuse what is said of an earlier release where none is named."""
+        given = {
+            "--keep-unknown": self.keep_unknown != "error", "--keep-codes": self.keep_codes,
+            "--keep-marks": self.keep_marks,
+        }  # fmt: skip
+        unused = next((name for name, value in given.items() if value), None)
+        if self.keep is None and unused is not None:
+            refuse(f"{unused} is for --keep; name the earlier release, or leave it out")

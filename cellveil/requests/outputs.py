@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal, NoReturn
 
+from cellveil.front import refuse
 from cellveil.requests.option import Repeated, again, option
 
 _LONGEST = 20
@@ -75,6 +77,26 @@ class House:
         '["Source: survey of 2026"]',
         default=(),
     )
+
+    def check(self, forms: Collection[str], *, report: bool) -> None:
+        """Refuse what no file that is written has a place for.
+
+        Parameters
+        ----------
+        forms : collection of str
+            Forms of the tables that are written, by the keys of `cellveil.io.files.FORMATS`.
+        report : bool
+            Whether there is a report.
+        """
+        lists, sheet = not {"csv", "csv.gz", "xlsx"}.isdisjoint(forms), "xlsx" in forms
+        places = {
+            "--mark": (self.mark, lists, "in .csv and .xlsx files"),
+            "--title": (self.title, sheet or report, "on the sheet of .xlsx files and in reports"),
+            "--footnote": (self.footnote, sheet, "on the sheet of .xlsx files"),
+        }
+        for name, (given, there, where) in places.items():
+            if given and not there:
+                refuse(f"{name} stands {where}, and none is written; leave it out")
 
     def __post_init__(self) -> None:
         sign = self.mark

@@ -262,14 +262,17 @@ class Source:
                     "--negative allow is for tables with one row per cell; for records say how "
                     "rules read a negative contribution: abs, shift or split"
                 )
-            cells = {
-                "--count": self.count, "--top": self.top, "--absent-zero": self.absent_zero,
-                "--tolerance": self.tolerance != "0",
-            }  # fmt: skip
-            cells = {} if self.tab else cells
             if self.tab:
                 self._check_negative()
-            self._refuse(cells, "without --aggregated the records tell who contributes; leave out")
+            else:
+                told = {"--count": self.count, "--top": self.top}
+                self._refuse(
+                    told, "without --aggregated the records tell who contributes; leave out"
+                )
+                cells = {
+                    "--absent-zero": self.absent_zero, "--tolerance": self.tolerance != "0",
+                }  # fmt: skip
+                self._refuse(cells, "for tables of cells (--aggregated, --cross); leave out")
             if self.value is None and not self.tab:
                 numbers = {
                     "--decimals": self.decimals is not None,

@@ -315,8 +315,8 @@ class Session(metaclass=Guided):
             numbers = [name] if name in records.values else []
             if self._texts(name, numbers) != text_codes(records.columns[name]):
                 msg = (
-                    f"{name!r} is not that column of data=, so a later session could not make the "
-                    f"table again; add it to the data first (data[{name!r}] = ...)"
+                    f"a later session could not make the table again: data= has no column {name!r} "
+                    f"with these entries; add it to the data first (data[{name!r}] = ...)"
                 )
                 raise InputError(msg)
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from csp.errors import InputError, argument
+from csp.errors import InputError
 from csp.formats import reading
 from csp.formats.kinds import PROGRAMS
 from csp.formats.parquet import literal
-from csp.formats.reading import chunks, encoding_name, regular_file
+from csp.formats.reading import chunks, encoding_name, other_encoding, regular_file
 
 if TYPE_CHECKING:
     import duckdb
@@ -255,17 +255,14 @@ def _scan(file: TextFile) -> _Scan:
         try:
             text = decoder.decode(chunk, final)
         except UnicodeError as error:  # of some encodings without saying where
-            mend = f"declare another {argument('encoding')}"
-            if file.encoding is None:
-                mend = (
-                    f"declare its encoding ({argument('encoding', 'cp1252')} for Windows in "
-                    "western Europe), or save it as UTF-8"
-                )
             before = ""
             if isinstance(error, UnicodeDecodeError):
                 with suppress(UnicodeError):
                     before = error.object[: error.start].decode(error.encoding, "ignore")
-            fail(before.encode(), f"not {encoding_name(encoding or '')} text; {mend}")
+            fail(
+                before.encode(),
+                f"not {encoding_name(encoding or '')} text; {other_encoding(file.encoding)}",
+            )
         return chunk if encoding == "utf-8" else text.encode("utf-8", "replace")
 
     for chunk in chunks(file.path, reading.MAX_DATA_BYTES):

@@ -245,7 +245,11 @@ def _explained(path: str | os.PathLike[str], draft: _Draft | None = None) -> Ite
         ours = (None,) if draft is None else (None, str(draft.name), str(draft.target))
         if draft is not None and error.filename not in ours:
             raise
-        msg = f"cannot write {str(path)!r}: {error.strerror or error}"
+        folder = Path(path).parent
+        why = error.strerror or str(error)
+        if isinstance(error, FileNotFoundError) and not folder.is_dir():
+            why = f"there is no folder {str(folder)!r}; make it first"
+        msg = f"cannot write {str(path)!r}: {why}"
         raise InputError(msg) from error
 
 

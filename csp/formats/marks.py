@@ -149,6 +149,6 @@ def _undecided(
     word = {",": "comma", ".": "point"}[mark]
     return InputError(
         f"{str(file.path)!r}, row {row}, column {name!r}: the {word} may be a decimal mark or "
-        f"separate thousands; declare {argument('decimal', '.')} or "
-        f"{argument('decimal', ',')}, and take separators of thousands out"
+        f"separate thousands; declare {argument('decimal', ',')} or "
+        f"{argument('decimal', '.')}, and take separators of thousands out"
     )

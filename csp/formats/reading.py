@@ -143,12 +143,24 @@ def read_text(
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
+def other_encoding(encoding: str | None) -> str:
+    """Say how to mend a table that is not text in the encoding that was declared, if any was."""
+    if encoding is not None:
+        return f"declare another {argument('encoding')}"
+    return (
+        f"declare its encoding ({argument('encoding', 'cp1252')} for Windows in western Europe), "
+        "or save it as UTF-8"
+    )
+
+
 def decoded(
-    raw: bytes, path: str | os.PathLike[str], *, windows: bool = False, encoding: str | None = None
-) -> str:
+    raw: bytes, path: str | os.PathLike[str], *, windows: bool = False, encoding: str | None = None,
+    mend: str = "save the file as UTF-8",
+) -> str:  # fmt: skip
     """Text of the content of a file, with its own line ends.
 
-    Parameters and errors are those of `read_text`; an `encoding` is one that was declared.
+    Parameters and errors are those of `read_text`; an `encoding` is one that was declared, and
+    `mend` what is said where it is another.
     """
     found = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     found = encoding or found
@@ -163,9 +175,6 @@ def decoded(
             start = error.start if isinstance(error, UnicodeDecodeError) else 0
             line = len(re.findall(rb"\r\n?|\n", raw[:start])) + 1
             kinds = "neither UTF-8 nor Windows-1252" if windows else f"not {encoding_name(found)}"
-            mend = "save the file as UTF-8"
-            if encoding is not None:
-                mend = f"declare another {argument('encoding')}"
             msg = f"{str(path)!r}, line {line}: {kinds} text; {mend}"
             raise InputError(msg) from error
     if "\0" in text:

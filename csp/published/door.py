@@ -14,7 +14,7 @@ from csp.errors import InputError, argument
 from csp.formats.delimited import SEPARATORS, TextFile
 from csp.formats.formulas import as_meant, kept_from_formulas
 from csp.formats.kinds import kind_of
-from csp.formats.reading import decoded, read_bytes
+from csp.formats.reading import decoded, other_encoding, read_bytes
 from csp.published.cells import Published, published_cells
 from csp.published.contributors import cells_are_counts
 from csp.published.entries import sign_of
@@ -141,7 +141,7 @@ def grid_of(file: TextFile) -> list[list[str]]:
 
 def grid_of_bytes(raw: bytes, file: TextFile) -> list[list[str]]:
     """Rows of a part of a text file that is in memory; see `grid_of`."""
-    text = decoded(raw, file.path, encoding=file.encoding)
+    text = decoded(raw, file.path, encoding=file.encoding, mend=other_encoding(file.encoding))
     best: list[list[str]] = []
     most = -1
     tabs = str(file.path).lower().removesuffix(".gz").endswith(".tsv")

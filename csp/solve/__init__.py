@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 
 from csp.audits.audit import Audit
 from csp.clock import Clock, now
-from csp.errors import CertificateError, InputError, SolverError, Unprotectable, subject
+from csp.errors import CertificateError, InputError, SolverError, Unprotectable, phrase, subject
 from csp.names.calls import expect, named_errors, states
 from csp.problem.problem import Problem
 from csp.solve.fallback import ending, everything_suppressed
@@ -235,9 +235,9 @@ def check_method(method: str | OwnMethod) -> None:
         return
     name, _, solver = method.partition(":") if isinstance(method, str) else ("", "", "")
     if name not in METHODS or (":" in str(method) and (name != "ilp" or not solver)):
-        msg = (
-            f"method {method!r} is not one of {', '.join(METHODS)}, ilp:SOLVER, or a function of a "
-            "problem that returns its pattern"
+        msg = f"{subject('method')} {method!r} is not one of {', '.join(METHODS)}" + phrase(
+            ", ilp:SOLVER, or a function of a problem that returns its pattern",
+            " (--solver SOLVER beside ilp)",
         )
         raise InputError(msg)
     if solver:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -147,7 +148,8 @@ class Table(metaclass=Guided):
 
     def __repr__(self) -> str:
         dims = " x ".join(self.names)
-        return f"Table({dims}: {self.n_cells} cells, {self.relations.shape[0]} relations)"
+        m = self.relations.shape[0]
+        return f"Table({dims}: {self.n_cells} cells, {m} {'relation' if m == 1 else 'relations'})"
 
     def _repr_html_(self) -> str:
         # No value: which cells are sensitive is not known here, and notebooks are passed on.
@@ -203,9 +205,21 @@ class Table(metaclass=Guided):
         wanted = tuple(plain_code(code) for code in label)
         found = Labels.of(self.labels).find(wanted)
         if found < 0:
-            msg = f"no cell {cell_name(self.names, wanted)}; codes are compared as text"
+            msg = f"no cell {cell_name(self.names, wanted)}: {self._why_no_cell(wanted)}"
             raise InputError(msg)
         return found
+
+    def _why_no_cell(self, label: Sequence[str]) -> str:
+        """Say which of some codes is not there, and one near to it."""
+        if len(label) != len(self.names):
+            return f"a label has one code for each of {', '.join(self.names)}"
+        categories = Labels.of(self.labels).categories
+        for name, code, known in zip(self.names, label, categories, strict=True):
+            if code not in known:
+                near = get_close_matches(code, known, 1)
+                hint = f"; did you mean {near[0]!r}?" if near else ""
+                return f"{name} has no code {code!r} (codes are compared as text){hint}"
+        return "no cell has these codes together"
 
     def replace(self, **changes: Any) -> Table:
         """Return a copy with some attributes changed, checked like a new table."""
@@ -386,7 +400,9 @@ def _check_additive(table: Table) -> None:
     bad = np.flatnonzero((off != 0) | gross)
     if len(bad):
         row = int(bad[0])
-        more = f" ({len(bad) - 1} more relations fail)" if len(bad) > 1 else ""
+        more = (
+            f" ({len(bad) - 1} more {'fails' if len(bad) == 2 else 'fail'})" if len(bad) > 1 else ""
+        )
         mend = phrase(
             " (by how much: attribute difference of this error); correct the cells, leave out the "
             "relation, or give Table.from_frame a tolerance= if the numbers are rounded",

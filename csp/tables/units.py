@@ -403,7 +403,9 @@ def _rescale(mantissa: Ints, places: Ints, scale: int) -> Ints:
 
 
 def _missing(index: int, *, gap: bool = True) -> NotUnits:
-    reason = "the number is missing (empty, NaN or infinite); fill it or drop it"
+    reason = "the number is infinite; correct it, or leave the row out"
+    if gap:
+        reason = "the number is missing (empty or NaN); fill it or drop it"
     return NotUnits(index, reason, missing=gap)
 
 

@@ -47,7 +47,7 @@ def effective(counts: Sequence[int]) -> float:
 
 
 def largest_l(counts: Sequence[int], c: Fraction) -> int:
-    """Largest l for which counts are recursively (c, l)-diverse; by definition all are for l = 1."""
+    """Largest l for which counts are recursively (c, l)-diverse; by definition, 1 at least."""
     # The sum falls as l grows, so the first l that fails is the end.
     tail, best = sum(counts), 1
     for place in range(1, len(counts)):

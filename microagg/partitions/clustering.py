@@ -55,7 +55,7 @@ def clusters(
     >>> import microagg
     >>> data = {"age": [21, 60, 24, 22, 61, 65], "pay": [9, 30, 8, 10, 33, 31]}
     >>> microagg.clusters(data, 3, method="mondrian")
-    Partition(6 records in 2 clusters of 3 to 3 by Mondrian(nearest))
+    Partition(6 records in 2 clusters of 3 by Mondrian(nearest))
     """
     check_choice("method", method, cluster_methods())
     if method in ("mdav", "vmdav"):
@@ -131,7 +131,7 @@ def mdav(X: Any, k: int, **options: Unpack[ClusterOptions]) -> Partition:
     --------
     >>> import microagg
     >>> microagg.mdav({"age": [21, 60, 24, 22, 61, 65], "pay": [9, 30, 8, 10, 33, 31]}, 3)
-    Partition(6 records in 2 clusters of 3 to 3 by MDAV)
+    Partition(6 records in 2 clusters of 3 by MDAV)
     >>> data = {"sex": ["f", "m", "f", "m"], "pay": [9, 30, 10, 33]}
     >>> microagg.mdav(data, 2, within="sex").to_columns()["sex"].tolist()
     ['f', 'm', 'f', 'm']

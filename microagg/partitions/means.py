@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -80,6 +81,12 @@ def _places(entry: Any) -> int:
 
 def _unit_words(places: int) -> str:
     return "fewer decimal places" if places else "thousands, say"
+
+
+def range_words(sizes: Collection[int] | Ints) -> str:
+    """Words for sizes: "3", or "3 to 5"."""
+    least, most = int(min(sizes)), int(max(sizes))
+    return f"{least}" if least == most else f"{least} to {most}"
 
 
 def cluster_means(records: Records, labels: Ints, sizes: Ints) -> Floats:

@@ -16,7 +16,7 @@ from csp.names.guesses import Guided
 from csp.tables.cross.frames import columns_to_frame
 from csp.tables.cross.html import notebook_list
 from microagg.kept import kept_beside
-from microagg.partitions.means import check_exact, cluster_means, loss_of
+from microagg.partitions.means import check_exact, cluster_means, loss_of, range_words
 from microagg.records import Frozen, Kept, Records, check_k, count_different, read_records
 
 
@@ -199,7 +199,7 @@ class Partition(MaskedFile):
         people = "" if self.contributor is None else f", each of {self.k} contributors or more"
         return (
             f"Partition({len(self.labels)} records in {len(self.sizes)} clusters of "
-            f"{int(self.sizes.min())} to {int(self.sizes.max())} by {self.method}{people})"
+            f"{range_words(self.sizes)} by {self.method}{people})"
         )
 
     @property

@@ -416,7 +416,7 @@ BAD = {
     "rule without number": (SURVEY, [*BY, "--rules", "P(x,1)"], "'x' is not a number"),
     "unknown column": (SURVEY, ["--by", "regoin", "--rules", "FREQ(3)"], "did you mean 'region'"),
     "empty name": (SURVEY, ["--by", "region,", "--rules", "FREQ(3)"], "empty name"),
-    "dimension twice": (SURVEY, ["--by", "region,region", "--rules", "FREQ(3)"], "none twice"),
+    "dimension twice": (SURVEY, ["--by", "region,region", "--rules", "FREQ(3)"], "'region' twice"),
     "negative width": (SURVEY, [*VALUE, "--width", "-3"], "width must be at least 0"),
     "width no number": (SURVEY, [*VALUE, "--width", "wide"], "'wide'"),
     "width too wide": (SURVEY, [*VALUE, "--width", "1e30"], "wider than any cell"),
@@ -461,7 +461,28 @@ BAD = {
         "cannot hold --singletons",
     ),
     "decimals": (survey(r3="N,B,e3,1.234"), [*VALUE, "--decimals", "2"], "row 3"),
+    "codes of no release": (SURVEY, [*VALUE, "--keep-codes", "x=y"], "--keep-codes is for --keep"),
+    "marks of no release": (SURVEY, [*VALUE, "--keep-marks", "uk"], "--keep-marks is for --keep"),
+    "title of a list": (SURVEY, [*VALUE, "--title", "T"], "--title stands on the sheet"),
+    "footnote of a list": (SURVEY, [*VALUE, "--footnote", "F"], "--footnote stands on the sheet"),
+    "other separator": (SURVEY, [*VALUE, "--sep", ";"], "seems to be several; declare --sep ,"),
+    "tolerance of records": (SURVEY, [*VALUE, "--tolerance", "1"], "for tables of cells"),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("N,A\n", "'hand.csv' (--primary): there is no column 'region'"),
+        ("region,sector\nNN,A\n", "region has no code 'NN' (codes are compared as text)"),
+        ("region,sector\nN,Totl\n", "sector has no code 'Totl' (codes are compared as text); did"),
+    ],
+)
+def test_cells_by_hand_that_are_not_there_are_named(folder, text, what):
+    Path("data.csv").write_text(SURVEY)
+    Path("hand.csv").write_text(text)
+    words = [*BY, "--value", "turnover", "--rules", "P(10,1)|MAN(10)", "--contributor", "firm"]
+    assert what in run("protect", "data.csv", *words, "--primary", "hand.csv", code=2).stderr
 
 
 @pytest.mark.parametrize("case", BAD)

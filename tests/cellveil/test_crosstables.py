@@ -218,7 +218,7 @@ def test_records_of_two_numbers_each_below_a_title_are_not_counts(
         (["--cross", "values"], "number of contributors"),
         (["--cross", "counts", "--by", "region"], "a cross table by rows, columns"),
         (["--cross", "counts", "--contributor", "firm"], "--contributor"),
-        (["--cross", "counts", "--total", "region=x"], "names 'region', which is not among the dimensions: rows, columns"),
+        (["--cross", "counts", "--total", "region=x"], "--total names 'region', which is not"),
     ],
 )
 def test_what_does_not_fit_is_refused(words: list[str], why: str, tmp_path: Path) -> None:

@@ -155,7 +155,7 @@ def test_the_command_and_a_job_mark_alike(tmp_path: Path) -> None:
 
     out = tmp_path / "out.csv"
     run("protect", data, "--by", "region", "--value", "n", "--aggregated", "--count", "n",
-        "--rules", "FREQ(3,10)", "--mark", "uk", "--title", "T", "-o", out)  # fmt: skip
+        "--rules", "FREQ(3,10)", "--mark", "uk", "-o", out)  # fmt: skip
     (tmp_path / "j.toml").write_text(
         '[data]\nfile = "cells.csv"\nvalue = "n"\naggregated = true\ncount = "n"\n'
         '[[table]]\nby = ["region"]\n[rules]\nsensitive = "FREQ(3,10)"\n'

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from microagg.kept import count_alone
+from microagg.partitions.means import range_words
 
 if TYPE_CHECKING:
     from microagg.compliance.result import Compliant
@@ -128,8 +129,8 @@ def plain_words(partition: Partition, judged: Disclosure | None, *, reveal: bool
     """Say what clusters were made, and which of their means are sensitive."""
     sizes = partition.sizes
     lines = [
-        f"{len(partition.labels)} records in {len(sizes)} clusters of {int(sizes.min())} to "
-        f"{int(sizes.max())} by {partition.method}"
+        f"{len(partition.labels)} records in {len(sizes)} clusters of {range_words(sizes)} by "
+        f"{partition.method}"
         + (f"; information loss {partition.information_loss:.4f} %." if reveal else ".")
     ]
     lines += people_words(partition)
@@ -164,8 +165,8 @@ def compliant_words(found: Compliant, *, reveal: bool) -> list[str]:
     """Say what clusters comply, and with `reveal` what that cost."""
     sizes = found.partition.sizes
     lines = [
-        f"{len(found.rows)} records in {len(sizes)} clusters of {int(sizes.min())} to "
-        f"{int(sizes.max())}{_loss_words(found) if reveal else ''}."
+        f"{len(found.rows)} records in {len(sizes)} clusters of {range_words(sizes)}"
+        f"{_loss_words(found) if reveal else ''}."
     ]
     lines += people_words(found.partition)
     if found.suppressed is not None:

@@ -45,7 +45,8 @@ def read_defence(text: str | None, key_file: Path | None, table_id: str) -> Deco
     options = _parsed(text)
     if key_file is None:
         refuse(
-            "a defence needs a secret key; make one with 'cellveil key FILE', add --key-file FILE"
+            "a defence needs a secret key; make one with 'cellveil key FILE', and add "
+            "--key-file FILE"
         )
     return Decoys(key=Key.read(key_file), table=table_id, **options)
 

@@ -95,6 +95,7 @@ def protect(
         defence=read_defence(decoys.defence, decoys.key_file, decoys.table_id),
     )  # fmt: skip
     sources = [source(data=path, reads=reads, **known) for path in data]
+    asked.earlier.check()
     keep = asked.earlier.keep
     read = [first.rda, asked.primary, decoys.key_file, keep, first.apriori]
     read += [Path(text.partition("=")[2]) for text in first.hierarchy]
@@ -105,8 +106,10 @@ def protect(
             "--defence": decoys.defence, "--reread": files.reread,
             "--publish": files.shown.publish != "blanks",
         }  # fmt: skip
+        places = places_for(data, files.output, files.summary, read, alone)
+        files.house.check({form_of(place) for place in places.values()}, report=False)
         protect_each(
-            sources, places_for(data, files.output, files.summary, read, alone), mechanism,
+            sources, places, mechanism,
             workers=workers, search=search, clock=clock, files=files,
             options=options_of(ctx.command),
         )  # fmt: skip
@@ -140,6 +143,8 @@ def _check(files: Files, asked: Requirements, source: Source, read: Sequence[Pat
     answers.needs_reveal("--jj", files.jj, reveal=files.shown.reveal)
     if files.output is not None:
         check_form(form_of(files.output), source.by, intervals=files.shown.has_intervals)
+    forms = () if files.output is None else (form_of(files.output),)
+    files.house.check(forms, report=files.report is not None)
     if files.plots is not None:
         needs_matplotlib()
         check_folder(files.plots)

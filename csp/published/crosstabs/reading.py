@@ -283,7 +283,7 @@ def _dimension(made: Published, d: int) -> str:
     inner = len(along) - (root != "")
     sums = "" if inner < 1 else f" ({inner} of them {'a sum' if inner == 1 else 'sums'} of others)"
     total = f" and {root}" if root else ("" if along else ", without a total")
-    return f"{made.names[d]}, {len(used)} codes{sums}{total}"
+    return f"{made.names[d]}, {len(used)} {'code' if len(used) == 1 else 'codes'}{sums}{total}"
 
 
 def _are_counts(rows: Sequence[Sequence[Any]], made: Published, values: Ints) -> bool:

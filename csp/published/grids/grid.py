@@ -19,6 +19,7 @@ from csp.published.grids.kinds import Kinds, is_number, is_source
 from csp.published.grids.labels import plain_label, row_labels
 from csp.published.grids.layout import (
     Shape,
+    check_none_beside,
     check_one_table,
     row_names,
     shape_of,
@@ -155,6 +156,7 @@ def read_grid(
     texts = [[sign_of(item) for item in row] for row in rows]
     texts, told = without_column_numbers(texts)
     kinds = Kinds.of(texts, signs)
+    check_none_beside(texts, columns, kinds, what)
     shape = replace(shape_of(texts, what, kinds), columns=columns)
     again = check_one_table(texts, shape, kinds, what)
     if again:

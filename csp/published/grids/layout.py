@@ -203,6 +203,42 @@ def without_column_numbers(texts: Sequence[list[str]]) -> tuple[list[list[str]],
     return found, told
 
 
+def check_none_beside(
+    texts: Sequence[Sequence[str]], columns: Sequence[int], kinds: Kinds, what: str
+) -> None:
+    """Refuse a sheet with a second table beside the first one, behind an empty column.
+
+    Parameters
+    ----------
+    texts : sequence of sequence of str
+    columns : sequence of int
+        Where each column stands on the sheet.
+    kinds : Kinds
+    what : str
+        For messages.
+
+    Raises
+    ------
+    InputError
+        If labels stand between numbers there.
+    """
+    for j in range(2, len(columns)):
+        rows = [
+            row for row in texts
+            if columns[j] - columns[j - 1] > 1 and j < len(row) and row[j]
+            and any(map(is_number, row[1:j])) and any(map(is_number, row[j + 1 :]))
+        ]  # fmt: skip
+        own = [row[j] for row in rows]
+        apart = len({*own}) == len(own) and all(kinds.kind(text) == "text" for text in own)
+        if len(rows) > 1 and (apart or own == [row[0] for row in rows]):
+            msg = (
+                f"{what}: another table begins in column {columns[j] + 1}, behind an empty one; "
+                "keep one of them: put each table, with its header, on a sheet or into a file of "
+                "its own"
+            )
+            raise InputError(msg)
+
+
 def check_one_table(
     texts: Sequence[Sequence[str]], shape: Shape, kinds: Kinds, what: str
 ) -> list[int]:

@@ -36,8 +36,12 @@ class MappingSource(ColumnSource):
         """Read named columns, which need one length."""
         check_names(names, self.names)
         arrays = tuple(_object_array(self.data[name]) for name in names)
-        if len({len(array) for array in arrays}) > 1:
-            msg = "the columns have different lengths; every column needs one entry for each row"
+        other = next((i for i, array in enumerate(arrays) if len(array) != len(arrays[0])), None)
+        if other is not None:
+            msg = (
+                f"column {names[other]!r} has {len(arrays[other])} entries, and {names[0]!r} has "
+                f"{len(arrays[0])}; every column needs one entry for each row"
+            )
             raise InputError(msg)
         return Columns(arrays)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Any, Literal
 
 from numpy.typing import NDArray
 
-from csp.errors import InputError
+from csp.errors import InputError, argument
 from csp.formats.delimited import TITLE
 
 Place = Literal["memory", "file", "elsewhere"]
@@ -97,5 +98,12 @@ def check_names(names: Sequence[str], known: Sequence[str], *, title: bool = Fal
             )
             if title:
                 hint += f"; {TITLE}"
+            sign = next((s for s in ",;\t|" if list(known) != [name] and len(known) == 1
+                         and name in str(known[0]).split(s)), None)  # fmt: skip
+            if sign is not None:
+                hint = (
+                    f"there is one column, {known[0]!r}, whose name seems to be several; declare "
+                    + argument("separator", sign, option=f"--sep {shlex.quote(sign)}")
+                )
             msg = f"there is no column {name!r}; {hint}"
             raise InputError(msg)

@@ -108,13 +108,11 @@ def test_a_dimension_that_is_not_there_is_refused(what: str, form: str) -> None:
     """A hierarchy of "Area" in place of "area" bound nothing, and cells were called safe."""
     given = {"Area": "prefix" if what == "hierarchies" else "Total"}
     said = f"{what} names 'Area', which is not among the dimensions: area"
+    rows = [["area", "n", "m"], ["1", "5", "6"], ["2", "2", "x"], ["Total", "7", "9"]]
+    columns = {"area": ["1", "11", "12"], "n": ["5", "2", "x"]}
+    table = (columns, ["area"], "n") if form == "list" else (rows,)
     with pytest.raises(InputError, match=said):
-        if form == "list":
-            columns = {"area": ["1", "11", "12"], "n": ["5", "2", "x"]}
-            Release.from_frame(columns, ["area"], "n", marks="destatis", **{what: given})
-        else:
-            rows = [["area", "n", "m"], ["1", "5", "6"], ["2", "2", "x"], ["Total", "7", "9"]]
-            Release.from_frame(rows, marks="destatis", **{what: given})
+        Release.from_frame(*table, marks="destatis", **{what: given})
 
 
 @pytest.mark.parametrize(

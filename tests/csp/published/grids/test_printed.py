@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from csp import InputError, Release
+from csp.published.crosstabs.reading import read_crosstab
 
 C = "[c]"
 
@@ -43,6 +44,21 @@ FIRST = [["", "a", "b", "Total"], ["N", "1", "2", "3"], ["S", "4", C, "6"], ["To
 def test_a_second_table_below_is_refused(below) -> None:
     with pytest.raises(InputError, match=r"row [56] is a second header below the numbers in rows"):
         Release.from_frame([*FIRST, *below])
+
+
+@pytest.mark.parametrize("labels", [["N", "S"], ["north", "south"], ["A", "B"]])
+@pytest.mark.parametrize("read", [Release.from_frame, read_crosstab])
+def test_a_second_table_beside_is_refused(labels, read) -> None:
+    """Letters as labels would be taken for signs of withheld cells."""
+    first = [["", "a", "b"], ["N", "1", "2"], ["S", "4", "5"]]
+    second = [["", "u", "v"], [labels[0], "3", "2"], [labels[1], "4", "6"]]
+    rows = [[*a, "", *b] for a, b in zip(first, second, strict=True)]
+    if labels == ["A", "B"]:  # those of other rows may be signs, whose meaning is asked for
+        with pytest.raises(InputError):
+            read(rows)
+        return
+    with pytest.raises(InputError, match="another table begins in column 5"):
+        read(rows)
 
 
 def test_a_second_row_of_years_is_a_second_header() -> None:
