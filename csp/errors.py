@@ -57,11 +57,11 @@ def subject(name: str, written: str = "") -> str:
     Parameters
     ----------
     name : str
-        Returned as it is if it says both already.
+        Returned as it is if it is an option, or says both already.
     written : str, optional
         The option, where it is not the argument's.
     """
-    if _PHRASE.search(name):
+    if name.startswith("-") or _PHRASE.search(name):
         return name
     return phrase(name, written or f"--{name.replace('_', '-')}")
 

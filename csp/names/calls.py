@@ -333,9 +333,8 @@ def check_known(
     """
     unknown = next((one for one in given if one not in known), None)
     if unknown is not None:
-        msg = f"{subject(name)} names {unknown!r}, which is not among the {kind}: " + ", ".join(
-            map(str, known)
-        )
+        there = ", ".join(map(str, known))
+        msg = f"{subject(name)} names {unknown!r}, which is not among the {kind}: {there}"
         raise InputError(msg)
 
 

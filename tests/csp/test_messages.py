@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from csp.errors import InputError, argument, phrase
+from csp.errors import InputError, argument, phrase, subject
 from tests.support.shared import examples
 
 MOST = 3200
@@ -25,6 +25,20 @@ def test_no_message_is_longer_than_a_screen(length, sign, times):
         assert not set(text) & set(phrase("", ""))
     if length <= 150 and times == 1:
         assert repr(field) in str(error)
+
+
+@pytest.mark.parametrize(
+    ("name", "python", "command"),
+    [
+        ("time_limit", "time_limit", "--time-limit"), ("-k", "-k", "-k"),
+        (phrase("t", "--close"), "t", "--close"), (argument("by"), "by=", "--by"),
+    ],
+)  # fmt: skip
+def test_an_argument_is_spoken_of_as_an_option_of_commands_that_have_it(name, python, command):
+    error = InputError(f"{subject(name)} is wrong")
+    assert str(error) == f"{python} is wrong"
+    assert error.in_options({command}) == f"{command} is wrong"
+    assert error.in_options({"--other"}) == f"{python} is wrong"
 
 
 @pytest.mark.parametrize("name", ["a.rda", "a.hrc", "a.toml", "a.arb"])
