@@ -149,16 +149,8 @@ def recognise(path: Path, by: Sequence[str] | None, given: Mapping[str, Any]) ->
         return None
     try:
         rows = _rows(path, given.get("sheet"), written)
-        if cross is None and (len(rows) < 2 or _are_records(rows, by)):
+        if cross is None and not _hold_table(rows, repr(str(path)), by, given):
             return None
-        if cross is None and is_list(rows) and not _is_table(rows, by, given):
-            return None
-        if cross is None and by is None and _lack_codes(without_margins(rows)[0]):
-            return None
-        if cross is None and _below_a_title(rows, by) and not _is_table(rows, by, given):
-            return None
-        if cross is None and not is_list(rows):
-            grid_for(rows, repr(str(path)), None, given.get("value"))
     except InputError as error:
         if cross is None and (by is not None or _NONE in str(error)):
             return None  # read as records, the file has its own message
@@ -178,6 +170,28 @@ def recognise(path: Path, by: Sequence[str] | None, given: Mapping[str, Any]) ->
     if is_workbook(path) and (hidden := hidden_parts(path, given.get("sheet"))):
         told = (hidden, *told)
     return Recognised(kind, table.names, told, _sentences(own), guess)
+
+
+def _hold_table(
+    rows: Sequence[Sequence[Any]], what: str, by: Sequence[str] | None, given: Mapping[str, Any]
+) -> bool:
+    """Whether rows are those of a table and not records, which may lack codes.
+
+    Raises
+    ------
+    InputError
+        If they are a cross table, and it cannot be read.
+    """
+    if len(rows) < 2 or _are_records(rows, by):
+        return False
+    if by is None and _lack_codes(without_margins(rows)[0]):
+        return False
+    listed = is_list(rows)
+    if (listed or _below_a_title(rows, by)) and not _is_table(rows, by, given):
+        return False
+    if not listed:
+        grid_for(rows, what, None, given.get("value"))
+    return True
 
 
 def _sentences(notes: Sequence[str]) -> tuple[str, ...]:
