@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import signal
 import subprocess
 import sys
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
@@ -18,9 +19,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import csp
-from csp import InputError, Problem, Suppression, Unprotectable, audit, highs, mechanism
+from csp import InputError, Problem, Suppression, Unprotectable, audit, mechanism
 from csp.clock import now
 from csp.errors import OutOfTime
+from csp.highs import interrupts
 from csp.solve import suppress
 from csp.solve.small import slices
 from instances import synthetic
@@ -172,20 +174,38 @@ def test_an_interrupt_while_the_solver_starts_leaves_it_usable(call: str, monkey
     problem = problem_of((4, 4, 4))
     # Its integer programs run in a thread.
     whole = suppress(problem, method="cuts")
-    owner = threading.Thread if call == "start" else threading.Event
-    real = getattr(owner, call)
     pressed = []
 
-    def press(self: Any, *words: Any) -> Any:
-        answer = real(self, *words)
-        caller = Path(sys._getframe(1).f_code.co_filename)
-        if not pressed and caller.parent == Path(highs.__file__).parent:
+    def press(moment: str) -> None:
+        if moment == call and not pressed:
             pressed.append(True)
             raise KeyboardInterrupt
-        return answer
+
+    def start(work: Any, words: Any) -> None:
+        _thread.start_new_thread(work, words)
+        press("start")
+
+    class Lock:
+        def __init__(self) -> None:
+            lock = _thread.allocate_lock()
+            self.release, self._real = lock.release, lock
+
+        def acquire(self, timeout: float = -1) -> bool:
+            answer = self._real.acquire(timeout=timeout)
+            if timeout > 0:
+                press("wait")
+            return answer
+
+        def __enter__(self) -> None:
+            self._real.acquire()
+
+        def __exit__(self, *_: Any) -> None:
+            self._real.release()
 
     with monkeypatch.context() as patch:
-        patch.setattr(owner, call, press)
+        patch.setattr(
+            interrupts, "_thread", SimpleNamespace(start_new_thread=start, allocate_lock=Lock)
+        )
         found = suppress(problem, method="cuts")
     assert pressed
     assert found.stopped == "interrupt"

@@ -413,7 +413,7 @@ def bad(**changes):
         (pd.DataFrame([["a", "a", 1]], columns=["g", "g", "v"]), {}, ["unique"]),
         (pd.DataFrame([["a", 1]], columns=[0, 1]), {}, ["'g'"]),
         (({}, {}), {}, ["pair"]),
-        (bad(v=[1]), {}, ["different lengths"]),
+        (bad(v=[1]), {}, ["column 'v' has 1 entries", "'g' has 3"]),
     ],
 )
 def test_refusals_name_row_and_column_but_no_value(data, options, words):

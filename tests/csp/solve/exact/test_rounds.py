@@ -11,7 +11,7 @@ import pytest
 from benchmarks import posed
 from csp import Problem, Progress, Suppression, clock, compiled, suppress
 from csp.clock import Clock
-from csp.highs import Model
+from csp.highs import Model, interrupts
 from csp.solve.exact import cut_loop, schedule, state
 from csp.solve.exact.heuristics import subspaces
 
@@ -46,6 +46,7 @@ def ticking(monkeypatch: Any) -> None:
     monkeypatch.setattr(clock, "time", SimpleNamespace(monotonic=tick))
     monkeypatch.setattr(compiled, "leave_out", lambda _: None)
     monkeypatch.setattr(Model, "set_option", untimed)
+    monkeypatch.setattr(interrupts, "_PATIENCE", 600.0)  # who watches over it has one too
     # Small tables are searched like larger ones, in short rounds.
     monkeypatch.setattr(state, "_FIRST_ROUND", 0.5)
     monkeypatch.setattr(schedule, "_SMALL_TABLE", 0)
