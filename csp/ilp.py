@@ -13,7 +13,7 @@ from csp.names.calls import expect, named_all
 from csp.problem.problem import Problem
 from csp.solve import in_label_order
 from csp.solve.ilp.feasibility import intervals
-from csp.solve.ilp.solvers import Solver, solver_named, solvers
+from csp.solve.ilp.solvers import Solver, check_solver, solver_named, solvers
 from csp.solve.ilp.suppression import solve_by_ilp
 from csp.solve.result import ProgressCallback, Suppression
 
@@ -76,6 +76,7 @@ def suppress(
     (4, 3, True)
     """
     expect(problem, Problem, "problem")
+    check_solver(solver)
     if isinstance(solver, str):
         solver = None if solver_named(solver) == "HiGHS" else solver
     solve = partial(solve_by_ilp, integer=integer, solver=solver, progress=progress)

@@ -53,7 +53,8 @@ class Mechanism(Posing):
         What makes a cell sensitive; text is read in τ-ARGUS's words.
     width : Number, optional
         Every primary feasibility interval is at least this wide (a number of the measure, so 10
-        means 10.00 where cells have two decimals), on top of the levels that the rules require.
+        means 10.00 where cells have two decimals), where the rules do not require more: of counts
+        `MinFrequency(n)` asks for n, unless it is given a width of its own.
     strict : bool
         Wider than `width`, by at least one unit of the table (Minami and Abe 2019, Definition 3, in
         place of Definition 4).

@@ -6,10 +6,14 @@ table; every attack that knows the algorithm asks it.
 
 from __future__ import annotations
 
+import signal
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from contextlib import contextmanager
 from contextlib import suppress as suppressed
 from functools import partial
+from types import FrameType
 
 import numpy as np
 
@@ -203,12 +207,39 @@ class BlackBoxTest(MatchTest):
         """Run the function: what it suppresses, or no flag at all if it publishes nothing."""
         view = self._view
         try:
-            found = view.algorithm(view.release.table(values))
+            with _hearing():
+                found = view.algorithm(view.release.table(values))
         except Unprotectable:
             found = None
         if found is None:
             return np.zeros(0, dtype=bool)
         return as_flags(found, len(view.release.pattern), "the pattern of the algorithm")
+
+
+@contextmanager
+def _hearing() -> Iterator[None]:
+    """Interrupt the attack too where a function takes Ctrl-C for itself, as `csp.protect` does.
+
+    What it answers then is not what it would have published. Outside the main thread no signal is
+    heard.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    heard = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        heard.append(number)
+        before(number, frame)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if heard:
+        raise KeyboardInterrupt
 
 
 class SolverTest(MatchTest):

@@ -104,7 +104,9 @@ class NetworkSearch:
         self._run("enumerate_matches", many, _QUICK, small=small)
         if nodes is None and self._state.counts[KEPT] < len(self._state.kept):
             spent = now() - began
-            self._pace = max(1, many * 2 if spent < _STEP / 2 else int(many * _STEP / spent))
+            more = many * 2 if spent < _STEP / 2 else int(many * _STEP / spent)
+            # A step may end before its nodes, and so takes no time however many there are.
+            self._pace = min(max(1, more), _MOST_NODES)
         over = bool(self._state.counts[DEPTH] < 0)
         late = int(self._state.counts[LATE])
         if late and (over or late == len(self._state.late) or self.clock.over):

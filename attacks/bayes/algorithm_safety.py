@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Integral
 
 import numpy as np
 
@@ -123,10 +124,18 @@ def algorithm_safety(
 
     def weigh(v: int) -> Fraction:
         if v not in known:
-            given = weight(v)
-            if not isinstance(given, (int, Fraction)) or given < 0:
-                msg = "the prior must give a whole number or Fraction of at least 0 for each value"
+            try:
+                given = weight(v)
+            except (AttributeError, TypeError) as error:
+                msg = (
+                    "weight must be a function of one whole number; those of attacks.posterior, "
+                    f"such as normal_counts, take an array and return logarithms ({error})"
+                )
+                raise InputError(msg) from error
+            if not isinstance(given, (Integral, Fraction)) or given < 0:
+                msg = "weight must give a whole number or Fraction of at least 0 for each value"
                 raise InputError(msg)
+            given = given if isinstance(given, Fraction) else int(given)
             known[v] = Fraction(given)
         return known[v]
 

@@ -6,7 +6,7 @@ Minami and Abe (2019, section 2.5): secret parameters are narrowed down by publi
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -240,6 +240,10 @@ def mechanism_posterior(
     [True, True, False]
     """
     clock = Clock.of(time_limit)
+    if not isinstance(candidates, Iterable):
+        msg = "candidates must be several mechanisms or functions; give a list"
+        raise InputError(msg)
+    candidates = [*candidates]
     c = len(candidates)
     if not c:
         msg = "candidates is empty; give at least one mechanism or function"

@@ -33,7 +33,7 @@ from csp.rules import Rule, parse_rules
 from csp.rules.base import parts_of
 from csp.rules.concentration import Concentration
 from csp.tables import argus
-from csp.tables.codes import Labels, text_codes
+from csp.tables.codes import Labels, cell_name, text_codes
 from csp.tables.columns import column_names, read_columns
 from csp.tables.hierarchies.hierarchy import Hierarchy
 from csp.tables.hierarchies.orders import InOrder
@@ -218,10 +218,16 @@ def read_known(source: Source, table: Table) -> tuple[Statement, ...]:
         found += read_apriori(source.apriori, len(source.by), source.apriori_separator)
     if source.apriori_unknown == "skip":
         labels = Labels.of(table.labels)
-        found = tuple(
-            s for s in found
-            if labels.find(tuple(c or r for c, r in zip(s.codes, table.roots, strict=True))) >= 0
-        )  # fmt: skip
+        named = [tuple(c or r for c, r in zip(s.codes, table.roots, strict=True)) for s in found]
+        there = [labels.find(label) >= 0 for label in named]
+        if not all(there):
+            first = there.index(False)
+            say(
+                f"Of the a-priori information {there.count(False):,} of {len(there):,} lines are "
+                f"passed over, as the table has no such cell; the first is {found[first].word} of "
+                f"{cell_name(table.names, named[first])}."
+            )
+        found = tuple(s for s, known in zip(found, there, strict=True) if known)
     return found
 
 

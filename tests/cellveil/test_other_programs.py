@@ -42,7 +42,9 @@ def rows_of(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_a_priori_information_in_commands_and_jobs(folder: Path) -> None:
+def test_a_priori_information_in_commands_and_jobs(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     rules = ["--rules", "NK(1,75)|MAN(10)", "--hierarchy", "region=region.hrc"]
     call("protect", "survey.csv", *SURVEY, *rules, "--apriori", "cells.hst", "-o", "one.csv")
     status = {(row["region"], row["sector"]): row["status"] for row in rows_of(folder / "one.csv")}
@@ -59,6 +61,9 @@ def test_a_priori_information_in_commands_and_jobs(folder: Path) -> None:
         '[rules]\nsensitive = "NK(1,75)|MAN(10)"\n'
     )
     (done,) = run_job(read_job(job))
+    said = " ".join(capsys.readouterr().err.split())
+    assert "1 of 4 lines are passed over" in said
+    assert "the first is u of (region=X, sector=A)" in said
     problem = done.protected.problem
     at = {label: i for i, label in enumerate(problem.table.labels)}
     names = problem.table.names

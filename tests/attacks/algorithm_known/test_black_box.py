@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import signal
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -113,3 +115,24 @@ def test_what_a_function_cannot_be_asked_is_refused() -> None:
         matching(release, lambda _: np.full(12, next(runs) % 2 == 0))
     with pytest.raises(InputError, match="the pattern of the algorithm"):
         matching(release, lambda _: [1, 2])
+
+
+def test_an_interrupt_that_the_function_takes_for_itself_ends_the_attack() -> None:
+    """`csp.protect` does: it returns the best pattern so far, perhaps not the published one."""
+    table = Table.from_array([[3, 0, 0], [1, 1, 1]], names=["region", "firm"])
+    release = Release.of(table, p_percent(table))
+    runs = itertools.count(1)
+
+    def program(asked: Table) -> np.ndarray:
+        if next(runs) == 5:
+            with suppress(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)
+            return np.zeros(12, dtype=bool)
+        return p_percent(asked)
+
+    before = signal.getsignal(signal.SIGINT)
+    found = matching(release, program, method="all")
+    assert found.interrupted
+    assert not found.complete
+    assert found.tested == 2  # two of the five runs are on one table, whether it answers alike
+    assert signal.getsignal(signal.SIGINT) is before

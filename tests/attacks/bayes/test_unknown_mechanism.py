@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attacks import algorithm_safety, mechanism_posterior, parameter_bounds
+from attacks import algorithm_safety, mechanism_posterior, normal_counts, parameter_bounds
 from csp import Decoys, InputError, Mechanism, MinFrequency, Table, Unprotectable, intervals
 from csp.release.completion import complete
 from csp.release.release import Release
@@ -270,3 +270,18 @@ def test_what_cannot_be_weighed_is_refused() -> None:
     open_table = Release.of(Table.from_array([[1, 9], [8, 6]]), np.zeros(9, dtype=bool))
     assert not parameter_bounds([release, open_table], margins="publish").possible
     assert parameter_bounds([release], margins="publish").possible
+
+
+def test_one_candidate_and_a_prior_of_arrays_are_named() -> None:
+    table = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
+    mechanism = Mechanism(MinFrequency(10), width=10, margins="publish")
+    release = mechanism.protect(table).release
+    with pytest.raises(InputError, match="candidates must be several mechanisms or functions"):
+        mechanism_posterior([release], mechanism)  # type: ignore[arg-type]
+    several = mechanism_posterior([release], (one for one in (mechanism,)))  # type: ignore[arg-type]
+    assert several.possible.tolist() == [True]
+    with pytest.raises(InputError, match="weight must be a function of one whole number"):
+        algorithm_safety(release, mechanism, weight=normal_counts(15, 10))  # type: ignore[arg-type]
+    whole = algorithm_safety(release, mechanism, weight=lambda v: np.int64(1 + v))
+    plain = algorithm_safety(release, mechanism, weight=lambda v: 1 + v)
+    assert whole.probability == plain.probability
