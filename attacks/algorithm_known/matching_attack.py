@@ -101,7 +101,8 @@ def matching(
     time_limit : float, optional
         Wall seconds, for each release; then cells without a proof are "undecided".
     max_tables : int
-        Tables that "all" and "reference" test at most.
+        Tables that "all" and "reference" test at most. In a two-way table "all" searches a tree of
+        them, of which it tests few, up to the time limit.
     draws, seed : int
         Tables to draw (method "sample"), and seed of all draws; it changes no proof.
     progress : callable, optional
