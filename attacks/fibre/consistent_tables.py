@@ -58,7 +58,7 @@ class Part:
         OutOfTime
             If the time runs out first.
         """
-        search = kernel_walk.start(self.kernel, self.origin, self.lower, self.upper, _BLOCK)
+        search = kernel_walk.start(self.kernel, self.origin, self.lower, self.upper, _BLOCK, clock)
         yield from kernel_walk.tables_of(search, _NODES, clock)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from attacks.fibre.kernel_basis import check_whole
 from attacks.fibre.projections import echelon, project
-from csp.clock import Clock
+from csp.clock import UNLIMITED, Clock
 from csp.compiled import Kernels
 from csp.exact import Ints
 
@@ -89,7 +89,9 @@ def walk(w: Walk, nodes: int) -> None:
             w.state[DEPTH] = t + 1
 
 
-def start(vectors: Ints, origin: Ints, lower: Ints, upper: Ints, kept: int) -> Walk:
+def start(
+    vectors: Ints, origin: Ints, lower: Ints, upper: Ints, kept: int, clock: Clock = UNLIMITED
+) -> Walk:
     """Walk from its beginning; it is over (depth -1) if there is no table for certain.
 
     `vectors` (k, d) are a basis of the integer kernel; `origin` satisfies the relations, within
@@ -101,11 +103,14 @@ def start(vectors: Ints, origin: Ints, lower: Ints, upper: Ints, kept: int) -> W
         If numbers are so large that 64 bits do not hold what is computed with them.
     CertificateError
         If the basis does not generate the whole kernel.
+    OutOfTime
+        If the time runs out first.
     """
     check_whole(vectors)
     narrow_first = np.argsort(upper - lower, kind="stable")
     basis = echelon(vectors, narrow_first.tolist())
-    bounds = project(basis, origin, lower, upper)
+    clock.check("the kernel was in echelon form")
+    bounds = project(basis, origin, lower, upper, clock)
     d, k = len(basis), len(origin)
     points = np.zeros((max(d, 1), k), dtype=np.int64)
     points[0] = origin

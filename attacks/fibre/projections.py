@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from csp.attacker.integer_matrices import inverse
+from csp.clock import UNLIMITED, Clock
 from csp.errors import InputError
 from csp.exact import Ints
 
@@ -79,7 +80,9 @@ class _Inequality:
         return self.made_of.bit_count()
 
 
-def project(basis: list[list[int]], origin: Ints, lower: Ints, upper: Ints) -> Bounds:
+def project(
+    basis: list[list[int]], origin: Ints, lower: Ints, upper: Ints, clock: Clock = UNLIMITED
+) -> Bounds:
     """Project what the cells allow onto the first coefficients, for each number of them.
 
     Every inequality holds for all tables within the ranges, so none is lost; where too many would
@@ -89,6 +92,8 @@ def project(basis: list[list[int]], origin: Ints, lower: Ints, upper: Ints) -> B
     ------
     InputError
         If numbers are so large that 64 bits do not hold what is computed with them.
+    OutOfTime
+        If the time runs out first.
     """
     ends = list(zip(*(v.tolist() for v in (origin, lower, upper)), strict=True))
     most = _largest_coefficients(basis, ends)
@@ -108,6 +113,7 @@ def project(basis: list[list[int]], origin: Ints, lower: Ints, upper: Ints) -> B
             possible &= low <= x <= high
     levels: list[list[_Inequality]] = [[] for _ in range(d)]
     for t in reversed(range(d)):
+        clock.check("the ranges of coefficients were known")
         above = _fewest(v for v in found.values() if v.left[t] > 0)
         below = _fewest(v for v in found.values() if v.left[t] < 0)
         levels[t] = [*above, *below]

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from attacks.fibre import kernel_walk, projections
 from attacks.fibre.kernel_basis import check_whole, kernel
+from csp.clock import Clock
 from csp.compiled import at_once
-from csp.errors import CertificateError, InputError
+from csp.errors import CertificateError, InputError, OutOfTime
 from tests.support.shared import examples, uncompiled
 
 
@@ -129,3 +130,11 @@ def test_numbers_beyond_64_bits_are_refused() -> None:
     basis, origin = np.array([[1], [-(2**40)]]), np.zeros(2, dtype=np.int64)
     with pytest.raises(InputError, match="too large to list"):
         kernel_walk.start(basis, origin, origin, np.full(2, 2**30), 1)
+
+
+def test_the_clock_is_kept_before_the_first_table() -> None:
+    basis, zeros = np.eye(2, dtype=np.int64), np.zeros(2, dtype=np.int64)
+    with pytest.raises(OutOfTime):
+        kernel_walk.start(basis, zeros, zeros, zeros + 1, 1, Clock.of(1e-9))
+    with pytest.raises(OutOfTime):
+        projections.project(basis.tolist(), zeros, zeros, zeros + 1, Clock.of(1e-9))
