@@ -63,8 +63,8 @@ def read_earlier(asked: Earlier, table: Table) -> Before:
             raise
         why = error.template.removeprefix(f"{str(path)!r}: ").partition(";")[0]  # no mend: of data
         msg = (
-            f"{path.name} is no plain list of cells, whose first row would be "
-            f"{','.join(table.names)}, nor a published table: {why}"
+            f"{path.name} is neither a plain list of cells (its first row would be "
+            f"{','.join(table.names)}) nor a published table: {why}"
         )
         raise InputError(msg) from error
 

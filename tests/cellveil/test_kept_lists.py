@@ -112,7 +112,7 @@ def test_a_cut_without_a_hierarchy_is_refused_with_a_way(folder: Path) -> None:
 def test_a_list_without_the_names_of_the_columns_is_told_them(folder: Path, text: str) -> None:
     (folder / "list.csv").write_text(text)
     err, _ = protect(folder, "--keep", str(folder / "list.csv"), code=2)
-    assert "list.csv is no plain list of cells, whose first row would be region,size" in err
+    assert "neither a plain list of cells (its first row would be region,size) nor a" in err
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
