@@ -20,6 +20,7 @@ from attacks.algorithm_known.network_search import NetworkSearch
 from attacks.algorithm_known.views.public_view import PublicView
 from csp import Mechanism, MinFrequency, Table
 from csp.clock import Clock
+from csp.compiled import at_once
 from csp.errors import OutOfTime
 from tests.attacks.algorithm_known.test_matching_attack import Options, attacked, brute, options
 from tests.support.shared import examples
@@ -109,3 +110,14 @@ def test_an_attack_that_is_cut_short_proves_nothing_it_may_not() -> None:
     with suppress(OutOfTime):
         cut = matching(read.release, mechanism, time_limit=0.05)
         assert cut.complete or set(cut.verdict.tolist()) <= {"undecided", "proved safe"}
+
+
+def test_steps_that_end_at_once_do_not_grow_beyond_64_bits() -> None:
+    table = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
+    mechanism = Mechanism(MinFrequency(10), width=10, margins="publish")
+    release = mechanism.protect(table).release
+    with at_once():
+        search = NetworkSearch(PublicView.of(release, mechanism), HULL)
+        search._pace = 2**62
+        ended = [search.step() for _ in range(3)]
+    assert ended == [True] * 3
